@@ -34,7 +34,9 @@ class MemoryRunning:
 
 
 class MemoryAccess:
-    """Some scopes and some collections; without a list of collections, all."""
+    """Some scopes and some collections; without a list of collections, all. No chat model ``writes`` answers."""
+
+    writes = False
 
     def __init__(
         self, mill: MemoryMill, *, scopes: Sequence[Scope] = tuple(Scope), collections: Sequence[str] | None = None
@@ -49,6 +51,9 @@ class MemoryAccess:
 
     def may_name(self, collection: str) -> bool:
         return self._given is None or collection in self._given
+
+    async def writes_answers(self) -> bool:
+        return self.writes
 
     async def submit(self, request: JobRequest) -> MemoryRunning:
         self.submitted.append(request)

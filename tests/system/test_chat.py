@@ -37,8 +37,10 @@ def test_what_goes_wrong_is_said_and_the_conversation_goes_on(
     assert "quoted from the hits; no chat model wrote it" in run.stdout
     assert "degraded: write: the answer is a quotation: " in run.stderr
     assert "401" in run.stderr
+    assert "hyde" in run.stderr, "a chat model that writes answers is asked for a hypothetical hit, too"
     assert "CHAT_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY name the chat model" in run.stderr
-    run = querymill("chat", "filings", given=f"{'x' * 8_001}\n{question}\n")
+    run = querymill("chat", "filings", "--no-expand", given=f"{'x' * 8_001}\n{question}\n")
+    assert "hyde" not in run.stderr
     assert run.returncode == 1, "a question was not answered"
     assert "at most 8,000 characters" in run.stderr
     assert "forty million [1]" in run.stdout

@@ -8,7 +8,7 @@ import pytest
 
 from querymill.client.events.watch import Watch
 from querymill_shared.board import Board, WatchedBoard
-from querymill_shared.board.lives import ALIVE_S, listening
+from querymill_shared.board.lives import ALIVE_S, listening, writes_answers
 from querymill_shared.board.picture import WorkerLife
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue
@@ -62,6 +62,24 @@ def test_a_worker_that_fell_silent_does_not_listen() -> None:
     lives = [WorkerLife("a#1", "a", ("search",), 4, beat_age_s=ALIVE_S + 1),
              WorkerLife("b#1", "b", ("expand",), 4, beat_age_s=0.1)]  # fmt: skip
     assert dict(listening(lives)) == {"expand": 1}
+
+
+@pytest.mark.parametrize(
+    ("lives", "is_so"),
+    [
+        ([], False),
+        ([("expand", True, 0.1)], True),
+        ([("expand", True, 0.1), ("search", False, 0.1)], True),
+        ([("expand", True, 0.1), ("expand", False, 0.1)], False),
+        ([("expand", True, 0.1), ("expand", False, ALIVE_S + 1)], True),
+        ([("search", True, 0.1)], False),
+    ],
+)
+def test_a_chat_model_writes_answers_if_every_living_worker_that_asks_one_says_so(
+    lives: list[tuple[str, bool, float]], is_so: bool
+) -> None:
+    fleet = [WorkerLife("a#1", "a", (queue,), 4, beat_age_s=age_s, writes=writes) for queue, writes, age_s in lives]
+    assert writes_answers(fleet) is is_so
 
 
 def test_a_wait_that_no_worker_will_end_is_logged_once_and_named_when_it_times_out(

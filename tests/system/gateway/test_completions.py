@@ -17,7 +17,7 @@ from querymill import Querymill
 from querymill.keys import Keyring, Scope
 from querymill_shared.board import ValkeyBoard, Verdict
 from tests.fakes.answers import fenced_texts
-from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream, reworded
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere, bearer, keys_on
 from tests.fixtures.short_forms import all_at_night
@@ -130,11 +130,14 @@ def test_a_question_that_refers_back_is_asked_with_the_one_before(
     client: openai.OpenAI, openai_server: OpenAIServer
 ) -> None:
     answer, anew = chat_stream("Thirty million [1]."), chat_answer("<Nordhav 2021: revenue rose to?>")
-    openai_server.script.chat = lambda request: answer if request.get("stream") else anew
+    openai_server.script.chat = lambda request: (
+        answer if request.get("stream") else anew if fenced_texts(request, "earlier question") else reworded(request)
+    )
     before = [*QUESTION, {"role": "assistant", "content": "Forty million [1]."}]
     messages = [{"role": "system", "content": "Be short."}, *before, {"role": "user", "content": "And in 2021?"}]
     assert (ask(client, messages).model_extra or {})["querymill"]["missing"] == []
-    rewriting, writing = sorted(openai_server.seen("completions"), key=lambda request: bool(request.get("stream")))
+    in_chat = [request for request in openai_server.seen("completions") if fenced_texts(request, "earlier question")]
+    rewriting, writing = sorted(in_chat, key=lambda request: bool(request.get("stream")))
     for request in (rewriting, writing):
         assert fenced_texts(request, "question") == ["And in 2021?"]
         assert fenced_texts(request, "earlier question") == [QUESTION[0]["content"]]
@@ -188,7 +191,7 @@ def test_a_job_that_failed_is_no_error_of_the_server(
     openai_server.script.chat = held
     earlier = {job.id for job in mill.recent(limit=100)}
     with ThreadPoolExecutor() as pool, closing(ValkeyBoard.connect(deployment.settings)) as board:
-        asked = pool.submit(ask, client)
+        asked = pool.submit(ask, client, extra_body={"expand": False})
         assert is_asked.wait(PATIENCE_S)
         new = [job for job in mill.recent(limit=100) if job.id not in earlier]
         (job,) = [job for job in new if "answer" in {step.name for step in job.picture().steps}]
@@ -226,7 +229,7 @@ def test_if_the_client_goes_the_answer_is_cancelled(
 
     openai_server.script.chat = saying("Revenue ", "rose ", "to forty million [1].", gate=gate)
     headers = {"Authorization": f"Bearer {guarded[1]}"}
-    asked = {"model": "filings", "messages": QUESTION, "stream": stream}
+    asked = {"model": "filings", "messages": QUESTION, "stream": stream, "expand": False}
 
     async def leave() -> None:
         async with httpx.AsyncClient(base_url=guarded[0], headers=headers, timeout=PATIENCE_S) as http:

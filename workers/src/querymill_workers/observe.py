@@ -160,7 +160,12 @@ def take_up_work(consumer: Any) -> None:
     elif not is_redis(wiring.settings().broker_url):
         raise preflight.Unsafe("a broker other than Redis needs the pool of threads: start the worker with -P threads")
     step_pool = wiring.step_pool()
-    wiring.heartbeat().describe(queues=list(queues.consume_from), slots=threads, count_busy=lambda: step_pool.busy)
+    wiring.heartbeat().describe(
+        queues=list(queues.consume_from),
+        slots=threads,
+        writes=wiring.settings().writes_answers,
+        count_busy=lambda: step_pool.busy,
+    )
 
 
 def listeners_of(app: Any, queues: Callable[[], Iterable[str]]) -> Iterator[Listener]:

@@ -60,6 +60,10 @@ class Access(Protocol):
         """Whether the caller may use a collection, whatever it holds."""
         ...
 
+    async def writes_answers(self) -> bool:
+        """Return whether a chat model writes answers; otherwise they are quotations."""
+        ...
+
     async def submit(self, request: JobRequest) -> Running:
         """Submit a job, if the caller may."""
         ...
@@ -131,6 +135,10 @@ class ClientAccess:
     def may_name(self, collection: str) -> bool:
         """Whether it is one of those given."""
         return collection in self._given
+
+    async def writes_answers(self) -> bool:
+        """Return whether a chat model writes answers."""
+        return await self._mill.writes_answers()
 
     async def submit(self, request: JobRequest) -> Running:
         """Submit a job.

@@ -36,7 +36,10 @@ _TEXT_CHARS, _TITLE_CHARS = 20_000, 200
 
 @dataclass(frozen=True, slots=True)
 class AgentQuestion:
-    """What is asked of a collection after which turns, in which kind of document, and how long the answer may be."""
+    """What is asked of a collection after which turns, in which kind of document, and how long the answer may be.
+
+    With ``expand`` a chat model that writes answers also writes what is searched beside the question.
+    """
 
     kind: AskedKind
     collection: str
@@ -44,6 +47,7 @@ class AgentQuestion:
     answer_tokens: int = ANSWER_TOKENS
     conditions: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Turn, ...] = ()
+    expand: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ async def sources_of(access: Access, question: AgentQuestion) -> Sources:
     search = search_of(
         question.kind, question.collection, question.text,
         limit=HITS, conditions=question.conditions, history=question.history,
+        expands=question.expand and await access.writes_answers(),
     )  # fmt: skip
     result = cast("AnySearchResult", await run(access, cast("Asks[JobResult]", search)))
     found = await texts_of(access, found_in(result), every=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from querymill_shared.contracts.conversations.search import ConversationSearch
+from querymill_shared.contracts.expansion import EXPAND_WITHIN_S
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.history import Turn
@@ -54,10 +55,13 @@ def search_of(
     conditions: Mapping[str, Any],
     history: Sequence[Turn] = (),
     deadline: float = SEARCH_S,
+    expands: bool | None = None,
 ) -> AnySearch:
     """Make the request that searches a collection, or everything, for so many hits.
 
-    ``history`` are the turns before the question.
+    ``history`` are the turns before the question. If it ``expands``, a hypothetical hit and a question that refers back
+    are written and searched beside it, within 3 s; if not, nothing is. None leaves that to the defaults of a search.
+    A search of everything never does: the chat model would be asked once for each collection.
 
     Raises:
         pydantic.ValidationError: A field breaks a rule.
@@ -65,6 +69,8 @@ def search_of(
     most = min(limit, MAX_HITS[kind])
     asked = {"collection": collection, "query": query, "filter": dict(conditions), "deadline": deadline}
     asked["history"] = tuple(history)
+    if expands is not None and kind != ALL:
+        asked |= {"hyde": True, "expand_within": EXPAND_WITHIN_S} if expands else {"standalone": False}
     match kind:
         case "all":
             del asked["collection"]

@@ -2,9 +2,10 @@
 
 import asyncio
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import aclosing, suppress
-from typing import Annotated, Any, Final
+from dataclasses import replace
+from typing import Annotated, Final
 
 import typer
 
@@ -44,6 +45,10 @@ def chat(
         str | None, typer.Option(help="what to search where the collection holds several kinds of documents")
     ] = None,
     answer_tokens: Annotated[int, typer.Option(min=16, max=4_000, help="longest answer, in tokens")] = ANSWER_TOKENS,
+    expand: Annotated[
+        bool,
+        typer.Option(help="where a chat model writes answers, let it also write what is searched beside the question"),
+    ] = True,
 ) -> None:
     """Ask one question after another; each is understood with the turns before it, and answered with citations.
 
@@ -54,7 +59,10 @@ def chat(
         mill = runner.run(_opened())
         try:
             access = ClientAccess(mill, [collection], may_ingest=False, own=in_zone({}, with_file=False))
-            talk = Conversation(access, collection, runner.run(kind_of(access, collection, kind)), answer_tokens)
+            asked = AgentQuestion(
+                runner.run(kind_of(access, collection, kind)), collection, "", answer_tokens, expand=expand
+            )
+            talk = Conversation(access, asked)
             failed = False
             for question in questions(console):
                 if question == _NEW:
@@ -125,11 +133,14 @@ def _answered(runner: asyncio.Runner, talk: "Conversation", question: str, conso
 
 
 class Conversation:
-    """Questions about a collection, and what was said so far. ``history`` are the turns, the oldest first."""
+    """Questions about a collection, and what was said so far. ``history`` are the turns, the oldest first.
 
-    def __init__(self, access: Access, collection: str, kind: Retriever, answer_tokens: int) -> None:
+    Each question is ``asked`` like the one that is given, whose text is left alone.
+    """
+
+    def __init__(self, access: Access, asked: AgentQuestion) -> None:
         self._access = access
-        self._asked: Mapping[str, Any] = {"collection": collection, "kind": kind, "answer_tokens": answer_tokens}
+        self._asked = asked
         self.history: tuple[Turn, ...] = ()
 
     async def ask(self, question: str, console: Console) -> tuple[Degradation, ...]:
@@ -141,7 +152,7 @@ class Conversation:
         """
         if len(question) > MAX_QUERY_CHARS:
             raise ValueError(f"a question must have at most {MAX_QUERY_CHARS:,} characters, this has {len(question):,}")
-        asked = AgentQuestion(text=question, history=self.history, **self._asked)
+        asked = replace(self._asked, text=question, history=self.history)
         sources = await sources_of(self._access, asked)
         answer, lacks = None, sources.missing
         if sources.found:

@@ -25,6 +25,7 @@ from querymill_shared.board import (
 )
 from querymill_shared.board.batch_shelf import BatchShelf
 from querymill_shared.board.connections import CLIENT_COMMANDS
+from querymill_shared.board.lives import writes_answers
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.batches import KeptBatch
 from querymill_shared.contracts.errors import (
@@ -278,6 +279,10 @@ class AsyncBoardTransport:
     async def collections(self) -> Collections:
         """See `Transport.collections`."""
         return {retriever: await self.board.collections(retriever) for retriever in RETRIEVERS}
+
+    async def writes_answers(self) -> bool:
+        """See `AsyncTransport.writes_answers`."""
+        return writes_answers(await self.board.workers())
 
 
 def ringing_after(board: ValkeyBoard, doorbell: Rings) -> Accepts:

@@ -218,6 +218,10 @@ class AsyncQuerymill(AsyncDocumentCalls):
         """Return a job that was submitted before, by this process or another."""
         return AsyncJob(job_id, self._transport)
 
+    async def writes_answers(self) -> bool:
+        """Return whether a chat model writes answers, as all workers that ask one say. Through a gateway: False."""
+        return await self._transport.writes_answers()
+
     async def ingest(
         self,
         kind: Retriever,

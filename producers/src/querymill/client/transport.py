@@ -177,6 +177,10 @@ class AsyncTransport(Protocol):
         """Return the collections that can be searched."""
         ...
 
+    async def writes_answers(self) -> bool:
+        """Return whether a chat model writes answers. A gateway does not tell: False."""
+        ...
+
     async def close(self) -> None:
         """Close the connections. Callers that still wait get `ClientClosed`."""
         ...

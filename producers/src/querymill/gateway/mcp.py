@@ -53,6 +53,10 @@ class KeyAccess:
         """Whether the key may see a collection."""
         return self._caller.sees(collection)
 
+    async def writes_answers(self) -> bool:
+        """Return whether a chat model writes answers."""
+        return await context_of(self._request).mill.writes_answers()
+
     async def submit(self, request: JobRequest) -> Running:
         """Submit a job.
 

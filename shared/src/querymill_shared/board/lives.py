@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import redis
+import redis.asyncio
 from redis.client import NEVER_DECODE
 
 from querymill_shared.board import clock, keys
@@ -50,14 +51,35 @@ def free(lives: Iterable[WorkerLife]) -> Counter[str]:
     return found
 
 
+def writes_answers(lives: Iterable[WorkerLife]) -> bool:
+    """Return whether a chat model writes answers, whichever living worker process a step for chat models comes to."""
+    asked = [life for life in lives if life.beat_age_s < ALIVE_S and Queue.EXPAND in life.queues]
+    return bool(asked) and all(life.writes for life in asked)
+
+
 def read_lives(client: redis.Redis) -> list[WorkerLife]:
     """Return the worker processes, as any client of the board's server reads them, by name."""
     pipeline: Any = client.pipeline(transaction=False)
+    _ask(pipeline)
+    return _lives_in(pipeline.execute())
+
+
+async def read_lives_later(client: redis.asyncio.Redis) -> list[WorkerLife]:
+    """Return the worker processes, as `read_lives` does."""
+    pipeline: Any = client.pipeline(transaction=False)
+    _ask(pipeline)
+    return _lives_in(await pipeline.execute())
+
+
+def _ask(pipeline: Any) -> None:
     # A field that another program wrote may not be text.
     pipeline.execute_command("ZRANGE", keys.WORKERS, 0, -1, "WITHSCORES", withscores=True, **{NEVER_DECODE: True})
     pipeline.execute_command("HGETALL", keys.ABOUT_WORKERS, **{NEVER_DECODE: True})
     clock.ask(pipeline)
-    beats, about, server, noted = pipeline.execute()
+
+
+def _lives_in(replies: Iterable[Any]) -> list[WorkerLife]:
+    beats, about, server, noted = replies
     now = clock.board_s(server, noted)
     ahead_s = now - clock.board_s(server, None)
     found = [
@@ -119,6 +141,7 @@ def worker_life(life: str, described: str, beat_age_s: float, *, beat_at: float 
         release=str(about.get("release", "")),
         busy=busy if isinstance(busy, int) else None,
         clock_ahead_s=own_clock - beat_at if isinstance(own_clock, (int, float)) and beat_at is not None else None,
+        writes=about.get("writes") is True,
     )
 
 

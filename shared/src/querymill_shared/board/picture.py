@@ -254,7 +254,7 @@ class WorkerLife:
     ``name`` stays the same when it is started again, ``life`` does not. ``slots`` is how many steps it runs at once.
     ``beat_age_s`` is how long ago it was heard of. ``host`` and ``pid`` tell where it runs, ``started`` since when (s
     since the epoch). ``busy`` is how many steps it runs now, and its machine's clock is ``clock_ahead_s`` ahead of that
-    of the board's server. Either is None if that is unknown.
+    of the board's server. Either is None if that is unknown. With ``writes`` a chat model writes answers for it.
     """
 
     life: str
@@ -268,6 +268,7 @@ class WorkerLife:
     release: str = ""
     busy: int | None = None
     clock_ahead_s: float | None = None
+    writes: bool = False
 
 
 @value

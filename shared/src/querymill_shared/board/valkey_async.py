@@ -13,8 +13,9 @@ from querymill_shared.board.cluster_async import AsyncBoardClient
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_async_commands
 from querymill_shared.board.endings import log_end
 from querymill_shared.board.exchanges import Exchange
+from querymill_shared.board.lives import read_lives_later
 from querymill_shared.board.open_jobs import oldest, open_jobs
-from querymill_shared.board.picture import Picture, Record, Verdict
+from querymill_shared.board.picture import Picture, Record, Verdict, WorkerLife
 from querymill_shared.board.replies import newest, of_kind, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
@@ -229,6 +230,10 @@ class AsyncValkeyBoard:
                 pipeline.zrevrangebyscore(place, until_ms, "-inf", start=0, num=limit, withscores=True)
         found = {(int(ms), job_id) for listed in await pipeline.execute() for job_id, ms in listed}
         return sorted(found, reverse=True)[:limit]
+
+    async def workers(self) -> list[WorkerLife]:
+        """Return the worker processes, by name."""
+        return await read_lives_later(self._client)
 
     async def collections(self, kind: str) -> set[str]:
         """See `Board.collections`."""

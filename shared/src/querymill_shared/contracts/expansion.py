@@ -1,9 +1,9 @@
 """Expansion: what a chat model writes next to a question is searched, too. Every kind of search may have it."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from querymill_shared.branches import HYDE, ORIGINAL, STANDALONE, step_in
 from querymill_shared.contracts.fields import Distinct
@@ -12,6 +12,8 @@ from querymill_shared.contracts.history import InChat
 MultiQueryMethod = Literal["synonym", "subquestion", "variant"]
 #: What every kind has. Synonyms explain the terms of reports.
 CommonMethod = Literal["subquestion", "variant"]
+#: What nobody asked to have written is waited for no longer than this, in seconds.
+EXPAND_WITHIN_S: Final = 3.0
 
 
 class Expands(InChat):
@@ -33,6 +35,15 @@ class Expands(InChat):
         Field(
             description="also search a question that refers back to history as a chat model rewrites it (default: where"
             " a chat model writes answers, and if it replies within 3 s)"
+        ),
+    ] = None
+    expand_within: Annotated[
+        FiniteFloat | None,
+        Field(
+            gt=0,
+            le=600,
+            description="seconds that the chat model has to write what is searched beside the question (default: until"
+            " the deadline)",
         ),
     ] = None
 

@@ -95,6 +95,18 @@ def test_without_a_reply_the_question_is_answered_as_it_stands_and_the_gap_is_na
     assert result.expansion_texts == {}
 
 
+def test_the_model_has_as_long_as_the_search_gives_it(full: World) -> None:
+    full.rewriter.replies |= {"hyde-messages": WRITTEN, "standalone": "<keepalive of the line>"}
+    full.answers.writes = True
+    turns = (Turn(role="user", text="which line stays open?"), Turn(role="assistant", text="which ones?"))
+    for within, expected_s in ((None, 30.0), (1.5, 1.5)):
+        begun = full.ports.clock()
+        answered(full, "messages", hyde=True, expand_within=within)
+        assert full.rewriter.asked[-1][2].expires_at == pytest.approx(begun + expected_s, abs=1)
+    answered(full, "messages", query="and that?", history=turns, expand_within=9)
+    assert full.rewriter.asked[-1][2].expires_at == pytest.approx(full.ports.clock() + 9, abs=1)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_off_the_subject_is_not_searched(full: World, kind: str) -> None:
     full.rewriter.replies[f"hyde-{kind}"] = "tomato soup sells well"

@@ -5,6 +5,7 @@ from typing import Final, Protocol
 
 from querymill_shared.board import Claim
 from querymill_shared.branches import HYDE, STANDALONE
+from querymill_shared.contracts.expansion import EXPAND_WITHIN_S
 from querymill_shared.contracts.kinds import KindSearch
 from querymill_workers.expansion.rules.replies import is_about, texts_in
 from querymill_workers.inference.answer_ports import Answers
@@ -19,8 +20,6 @@ from querymill_workers.text.queries import wrapped
 
 #: The chat model is cut this long before the deadline, in seconds: what it writes still has to be searched.
 SEARCH_MARGIN_S: Final = 0.12
-#: What nobody asked to have written is waited for no longer than this, in seconds.
-DEFAULT_PATIENCE_S: Final = 3.0
 
 
 class WritingPorts(Common, Protocol):
@@ -59,9 +58,12 @@ def write_texts(
     if claim.step == STANDALONE:
         return write_standalone(claim, request, ports)
     question = context_of(request).meaning
-    caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
+    caller = caller_of(
+        claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model", patience_s=request.expand_within
+    )
     method = prompt_of(claim.step, request.kind)
-    reply, usage = ports.rewriter.rewrite(method, question, terms=terms or {}, caller=caller)
+    with naming_lateness(caller):
+        reply, usage = ports.rewriter.rewrite(method, question, terms=terms or {}, caller=caller)
     if caller.has_left():
         return [], usage
     fresh = texts_in(claim.step, usable(method, reply), request.query)
@@ -80,7 +82,7 @@ def write_standalone(claim: Claim, request: KindSearch, ports: WritingPorts) -> 
     said, is_default = shown_turns(request), request.standalone is None
     if not said or (is_default and not ports.answers.writes):
         return [], ProviderUsage()
-    patience_s = DEFAULT_PATIENCE_S if is_default else None
+    patience_s = EXPAND_WITHIN_S if is_default and request.expand_within is None else request.expand_within
     caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model", patience_s=patience_s)
     with naming_lateness(caller):
         reply, usage = ports.rewriter.write_standalone(request.query, said, caller=caller)

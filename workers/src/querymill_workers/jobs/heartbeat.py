@@ -81,9 +81,14 @@ class HeartbeatThread:
         self._beat_safely()
         threading.Thread(target=self._run, name="heartbeat", daemon=True).start()
 
-    def describe(self, *, queues: Sequence[str], slots: int, count_busy: Callable[[], int] | None = None) -> None:
-        """Report which queues this process serves, how many steps it runs at once, and with each beat how many now."""
-        self._about = self._about | {"queues": list(queues), "slots": slots}
+    def describe(
+        self, *, queues: Sequence[str], slots: int, writes: bool = False, count_busy: Callable[[], int] | None = None
+    ) -> None:
+        """Report which queues this process serves, how many steps it runs at once, and with each beat how many now.
+
+        Report also whether a chat model ``writes`` answers for it.
+        """
+        self._about = self._about | {"queues": list(queues), "slots": slots, "writes": writes}
         self._count_busy = count_busy
         self._beat_safely()
 

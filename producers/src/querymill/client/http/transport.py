@@ -236,6 +236,10 @@ class AsyncHttpTransport:
         listed = (await self._exchange.ask("GET", "/v1/collections")).body()["collections"]
         return {kind: {held["name"] for held in listed if kind in held["kinds"]} for kind in RETRIEVERS}
 
+    async def writes_answers(self) -> bool:
+        """See `AsyncTransport.writes_answers`."""
+        return False
+
     async def record(self, batch: str, about: KeptBatch) -> None:
         """See `Transport.record`."""
         with suppress(QuerymillError):

@@ -104,7 +104,9 @@ async def complete(request: Request) -> Response:
     need(caller_of(request), Scope.SEARCH)
     collection, kind = await _model(request, asked.model)
     text, history = _asked_in(asked)
-    question = AgentQuestion(kind, collection, text, asked.answer_tokens, history=history)
+    question = AgentQuestion(
+        kind, collection, text, asked.answer_tokens, history=history, expand=asked.expand is not False
+    )
     context, caller = context_of(request), caller_of(request)
     reply = ReplyHead(model=asked.model or collection, created=int(time.time()))
     parts = told(KeyAccess(request).labelled(asked.labels), question)

@@ -138,6 +138,8 @@ class CompletionRequest(BaseModel):
         response_format: form of the answer: text
         metadata: labels of the jobs by name; what cannot be a label is left out
         user: the label `user` of the jobs
+        expand: whether a chat model that writes answers also writes what is searched beside the question, which takes
+            it 3 s at most; false: it does not
     """
 
     model_config = ConfigDict(extra="allow")
@@ -152,6 +154,7 @@ class CompletionRequest(BaseModel):
     response_format: ResponseFormat | None = None
     metadata: dict[str, Any] | None = None
     user: str | None = None
+    expand: bool | None = True
 
     @property
     def wants_usage(self) -> bool:

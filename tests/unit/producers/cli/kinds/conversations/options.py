@@ -8,6 +8,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--hyde",), {"hyde": True}),
     (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
     (("--no-standalone",), {"standalone": False}),
+    (("--expand-within", "2"), {"expand_within": 2.0}),
     (("--current-session", "s1"), {"current_session": "s1"}),
     (("--recent-sessions", "a", "--recent-sessions", "b"), {"recent_sessions": ("a", "b")}),
     (("--top-n", "3"), {"top_n": 3}),

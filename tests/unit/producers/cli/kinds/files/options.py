@@ -7,6 +7,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--hyde",), {"hyde": True}),
     (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
     (("--no-standalone",), {"standalone": False}),
+    (("--expand-within", "2"), {"expand_within": 2.0}),
     (("--mode", "oneshot"), {"mode": "oneshot"}),
     (("--channels", "words", "--channels", "vectors"), {"channels": ("words", "vectors")}),
     (("--pattern", "re.*er", "--pattern", "x"), {"patterns": ("re.*er", "x")}),

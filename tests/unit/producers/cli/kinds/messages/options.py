@@ -7,6 +7,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--hyde",), {"hyde": True}),
     (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
     (("--no-standalone",), {"standalone": False}),
+    (("--expand-within", "2"), {"expand_within": 2.0}),
     (("--session-id", "s1"), {"session_id": "s1"}),
     (("--limit", "7"), {"limit": 7}),
     (("--similarity-threshold", "0.25"), {"similarity_threshold": 0.25}),

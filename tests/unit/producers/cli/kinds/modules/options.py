@@ -7,6 +7,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--hyde",), {"hyde": True}),
     (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
     (("--no-standalone",), {"standalone": False}),
+    (("--expand-within", "2"), {"expand_within": 2.0}),
     (
         ("--sub-query", "8: a cone", "--sub-query", "a light"),
         {"sub_queries": ({"description": "a cone", "weight": 8.0}, {"description": "a light"})},

@@ -6,6 +6,7 @@ from typing import Any
 OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     ((), {}),
     (("--standalone",), {"standalone": True}),
+    (("--expand-within", "2"), {"expand_within": 2.0}),
     (("--top-n", "3"), {"top_n": 3}),
     (("--candidates", "40"), {"candidates": 40}),
     (("--hyde",), {"hyde": True}),
