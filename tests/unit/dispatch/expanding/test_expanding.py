@@ -215,6 +215,13 @@ def test_an_absence_is_explained_by_the_ranking_of_all_branches(full: World, kin
     assert (one.why_not.place is None) is (wanted not in ids(one))
 
 
+def test_a_message_that_is_named_by_its_session_is_a_hit_of_all_branches(full: World) -> None:
+    full.rewriter.replies["hyde-messages"] = WRITTEN
+    (hit, *_) = meant(answered(full, "messages", hyde=True))
+    found = answered(full, "messages", hyde=True, why_not=f"{hit.session_id}/{hit.message_id}")
+    assert found.why_not.place == ids(found).index(hit.vector_id) + 1
+
+
 def test_what_a_search_of_code_cost_counts_all_branches(full: World) -> None:
     full.rewriter.replies["hyde-files"] = WRITTEN
     result = answered(full, "files", hyde=True)

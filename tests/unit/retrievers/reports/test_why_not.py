@@ -16,6 +16,7 @@ from querymill_workers.retrievers.reports.rules.absence import (
     say_behind,
     standing,
 )
+from querymill_workers.retrievers.reports.search import why_not
 from tests.fixtures.absences import explained, failed
 from tests.fixtures.world import World, report
 
@@ -87,6 +88,16 @@ def test_behind_the_candidates_the_inner_products_are_said(filings: World) -> No
     assert absence.failed.said.startswith("its best passage is 9th of its report, 3 are taken (0.")
     assert absence.lever is not None
     assert absence.lever.fields == {"candidates": 9, "top_n": 9}
+
+
+def test_behind_more_passages_than_are_compared_it_fails_at_the_candidates(
+    filings: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(why_not, "DEEPEST", 3)
+    absence = explain(filings, "a1/page/12", documents=["a1"], ranking="agreement", candidates=1, top_n=1)
+    assert failed(absence) == "candidates"
+    assert absence.failed is not None
+    assert absence.failed.said == "its best passage is not among the best 3"
 
 
 @pytest.mark.parametrize("ranking", ["hybrid", "agreement"])

@@ -94,7 +94,8 @@ class MessageSearch(FilteredSearch, ExpandsInBranches, AsksWhyNot, Asks["Message
     ``hybrid`` joins the ranking by vectors and the ranking by the messages' own words (BM25). Both ways, rankings are
     joined by weighted reciprocal ranks: ``Σ weight / (rrf_k + rank)``, ranks from 1.
 
-    ``why_not`` is the ``vector_id`` of a message whose absence the result should explain.
+    ``why_not`` names a message whose absence the result should explain: by its ``vector_id``, by its session's id and
+    its own (``s1/m7``), or in a search of one session by its own.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
@@ -122,7 +123,8 @@ class MessageSearch(FilteredSearch, ExpandsInBranches, AsksWhyNot, Asks["Message
     words_weight: Annotated[PositiveFloat, Field(description="weight of keyword ranking in the fusion")] = 1.0
     rrf_k: Annotated[int, Field(ge=1, le=10_000, description="constant k of reciprocal rank fusion")] = 60
     why_not: Annotated[
-        FilePath | None, Field(description="explain why this message was not returned, by its vector id")
+        FilePath | None,
+        Field(description="explain why this message was not returned, by session/message (s1/m7) or vector id"),
     ] = None
     deadline: DeadlineSeconds = 30.0
 

@@ -55,6 +55,11 @@ def test_the_first_gate_that_a_session_did_not_pass_is_named(
     assert explain(talks, session_id, query) == Absence.at(session_id, GATES, gate, reason)
 
 
+def test_a_session_that_does_not_pass_the_filter_fails_there(talks: World) -> None:
+    found = explain(talks, "s00", filter={"user_name": "nobody"})
+    assert lost_at(found) == ("filter", "it does not pass the filter")
+
+
 def test_a_hit_passes_every_gate(talks: World) -> None:
     assert explain(talks, "s00") == Absence.as_hit("s00", GATES, 1)
 

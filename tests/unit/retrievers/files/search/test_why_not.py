@@ -6,7 +6,10 @@ import pytest
 
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.why_not import Absence
+from querymill_workers.dispatch.run_step import run_step
+from querymill_workers.jobs.bell import Bell
 from querymill_workers.retrievers.files.rules.absence import GATES, say_band, say_behind, say_unfound
+from querymill_workers.retrievers.files.search import settle_late
 from tests.fixtures.absences import failed
 from tests.fixtures.code_base import BASE, PROFILES, put
 from tests.fixtures.world import World
@@ -90,6 +93,18 @@ def test_behind_the_candidates_its_place_is_said_and_more_candidates_have_it_eva
     explained = [explain(code, path, mode="oneshot") for path in sorted(set(MANY) - read)[:2]]
     assert {failed(absence) for absence in explained} == {"candidates"}
     assert any(absence.lever is not None for absence in explained)
+
+
+def test_what_was_found_and_not_evaluated_before_the_search_ended_fails_at_the_budget(code: World) -> None:
+    asked = FileSearch(query="Mutex", collection="code", why_not="utils/locking.py")
+    job_id = code.submit(asked)
+    (search,) = asked.steps
+    run_step(Bell(job_id, search, asked.queue_of(search)), code.ports)  # and nobody answers the bells that it rings
+    settle_late(code.board.picture(job_id), asked, code.ports)
+    result = code.result(job_id)
+    assert isinstance(result, FileResult)
+    assert result.why_not is not None
+    assert failed(result.why_not) == "budget"
 
 
 def test_the_words_of_the_gates() -> None:

@@ -7,9 +7,11 @@ import pytest
 
 from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
+from querymill_shared.contracts.sessions import message_key
 from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.retrievers.messages.search.why_not import GATES, say_below, threshold_for
+from querymill_workers.retrievers.messages.rules.sessions import vector_id
+from querymill_workers.retrievers.messages.search.why_not import GATES, ids_named, say_below, threshold_for
 from tests.fixtures.absences import explained, failed
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
@@ -60,6 +62,28 @@ def test_what_may_not_be_found_fails_at_the_gate_that_forbids_it(
     chats: World, fields: dict[str, Any], gate: str
 ) -> None:
     assert failed(explain(chats, id_of(chats, TEXTS[0]), **fields)) == gate
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fields"), [("s/b", {}), ("b", {}), ("s/b", {"session_id": None}), ("t/b", {"session_id": "t"})]
+)
+def test_a_message_is_named_by_its_session_and_its_own_id_too(
+    chats: World, wanted: str, fields: dict[str, Any]
+) -> None:
+    found = ask(chats, why_not=wanted, limit=50, **fields).why_not
+    assert found is not None
+    assert (found.id, found.place is not None) == (wanted, True)
+
+
+def test_in_a_search_of_all_sessions_the_own_id_of_a_message_names_none(chats: World) -> None:
+    assert failed(explain(chats, "b", session_id=None)) == "collection"
+
+
+def test_the_ids_that_a_name_may_mean() -> None:
+    own = vector_id("s", message_key("b/c", 0), "message")
+    assert own in ids_named("s/b/c", None)
+    assert ids_named("b/c", "s")[-1] == own
+    assert ids_named("/", None) == ["/"]
 
 
 def test_what_is_not_stored_fails_first(chats: World) -> None:

@@ -1,6 +1,6 @@
 """The result of a search with expansions: the hits of its branches in one ranking, and what is missing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from querymill_shared.board import Picture, Step, Verdict
@@ -9,6 +9,7 @@ from querymill_shared.contracts.conversations.search import DEEP_TOP_N, TOP_N, C
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.kinds import KindHit, KindResult, KindSearch, limit_of
+from querymill_shared.contracts.messages.search import MessageHit
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.why_not import Absence
@@ -52,7 +53,7 @@ def show_result(picture: Picture, endings: Endings, request: KindSearch, ports: 
         "timing": {**base.timing, **timing(picture, steps)},
         "usage": added(used_by_steps(picture, request), *(result.usage for result in found.values())),
         "expansion_texts": {**base.expansion_texts, **by_step(texts)},
-        "why_not": absence_in(base.why_not, [id_of(hit, base.kind) for hit in ranking], len(hits)),
+        "why_not": absence_in(base.why_not, [names_of(hit, base.kind) for hit in ranking], len(hits)),
     }
     return done(base.model_copy(update=changed | of_kind(found, hits, request, ports)), picture)
 
@@ -89,11 +90,14 @@ def hits_in_time(result: KindResult, found: Mapping[str, KindResult]) -> Sequenc
     ]
 
 
-def absence_in(absence: Absence | None, ids: Sequence[str], shown: int) -> Absence | None:
-    """Return what the original says of an absence, put right by the ranking of all branches: the first are shown."""
+def absence_in(absence: Absence | None, names: Sequence[Collection[str]], shown: int) -> Absence | None:
+    """Return what the original says of an absence, put right by the ranking of all branches: the first are shown.
+
+    ``names`` are those of each hit.
+    """
     if absence is None:
         return None
-    place = next((place for place, id_ in enumerate(ids, start=1) if id_ == absence.id), None)
+    place = next((place for place, of_hit in enumerate(names, start=1) if absence.id in of_hit), None)
     if place is not None and place <= shown:
         gates = [gate.model_copy(update={"outcome": "passed"}) for gate in absence.gates]
         return absence.model_copy(update={"gates": tuple(gates), "place": place, "lever": None})
@@ -125,6 +129,12 @@ def with_join(hit: KindHit, joined: JoinedHit[str], weights: Mapping[str, float]
 def id_of(hit: KindHit, kind: str) -> str:
     """Return what names the document of a hit."""
     return str(getattr(hit, IDS[kind]))
+
+
+def names_of(hit: KindHit, kind: str) -> Collection[str]:
+    """Return what a request may call a hit that it misses: its id, and the own id of a message in its session."""
+    own = (f"{hit.session_id}/{hit.message_id}", hit.message_id) if isinstance(hit, MessageHit) else ()
+    return {id_of(hit, kind), *(name for name in own if name is not None)}
 
 
 def limit_in(request: KindSearch, base: KindResult) -> int:

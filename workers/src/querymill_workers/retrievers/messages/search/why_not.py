@@ -1,14 +1,15 @@
 """Explain why a message is not among the hits. Every lever is a search that was run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_shared.contracts.sessions import message_key
 from querymill_shared.contracts.why_not import Absence, Lever
 from querymill_shared.values import value
 from querymill_workers.retrievers.messages.ports import MessagePorts
-from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, vector_id
 from querymill_workers.retrievers.messages.search.matches import MessageMatches
 from querymill_workers.retrievers.messages.search.understand import MessageQuestion
 from querymill_workers.text.calibration import band
@@ -71,11 +72,24 @@ def find_row(asked: MessageQuestion, wanted: str, found: MessageMatches, ports: 
     }
     question, row = found.question, None
     vector, model = (None, ports.embeddings.model) if question is None else (question.vector, question.model)
+    ids = ids_named(wanted, asked.request.session_id)
     for gate, filtered in narrower.items():
-        row = ports.messages.rows(filtered, [wanted], vector, model=model).get(wanted)
+        rows = ports.messages.rows(filtered, ids, vector, model=model)
+        row = next((rows[id_] for id_ in ids if id_ in rows), None)
         if row is None:
             return gate
     return row if row is not None else "collection"
+
+
+def ids_named(wanted: str, session_id: str | None) -> Sequence[str]:
+    """Return the vector ids that a name may mean.
+
+    It is one itself; or the session's id and the message's own, such as "s1/m7", wherever the "/" between them is; or
+    in a search of one session the message's own id.
+    """
+    named = [(wanted[:place], wanted[place + 1 :]) for place, character in enumerate(wanted) if character == "/"]
+    named += [(session_id, wanted)] if session_id is not None else []
+    return [wanted, *(vector_id(session, message_key(own, 0), "message") for session, own in named if session and own)]
 
 
 def missed_gate(
@@ -122,7 +136,7 @@ def say_unfound(similarity: float | None, *, compared: bool, looked_at: int) -> 
     """Say that neither its vector nor its words brought a message near the head of the list."""
     if not compared:
         return f"the question got no vector, and by words it is not among the best {looked_at}"
-    near = "it has no vector yet" if similarity is None else f"its similarity is {similarity:.{_PLACES}f}"
+    near = "it has no vector" if similarity is None else f"its similarity is {similarity:.{_PLACES}f}"
     return f"{near}; neither by vector nor by words is it among the best {looked_at}"
 
 

@@ -165,15 +165,26 @@ def find_place(wanted: WantedHit, at: int, found: FoundByBranches, ports: Report
 
 
 def find_unfound(wanted: WantedHit, searched: SearchedOnce, request: ReportSearch, ports: ReportPorts) -> FailedGate:
-    """Say why no query took any of its passages: no vector yet, or better passages."""
+    """Say why no query took any of its passages: no vector, or better passages."""
     compared = compare_passages(wanted, searched, request, ports) if searched.vectors else []
     behind = best_standing(standing(own, wanted, taken=request.depth) for own in compared)
+    if behind is None and searched.vectors and exceeds(DEEPEST, wanted, searched, request, ports):
+        return FailedGate("candidates", f"its best passage is not among the best {DEEPEST:,}")
     if behind is None:
-        lacking = "none of its passages has a vector yet" if searched.vectors else "the question got no vector in time"
+        lacking = "none of its passages has a vector" if searched.vectors else "the question got no vector in time"
         return FailedGate("vector", f"{lacking}, and by words others came first")
     said = say_behind(behind, taken=request.depth, one_by_one=searched.one_by_one)
     can_take = request.depth < behind.place <= DEEPEST
     return FailedGate("candidates", said, fields={"candidates": behind.place} if can_take else None)
+
+
+def exceeds(
+    compared: int, wanted: WantedHit, searched: SearchedOnce, request: ReportSearch, ports: ReportPorts
+) -> bool:
+    """Return whether what is missed is one of more passages than can be ``compared``."""
+    documents = (wanted.document,) if searched.one_by_one else searched.route.documents
+    counted = ports.vectors[EMBEDDABLE.retriever].counts(request.collection, model=searched.model, documents=documents)
+    return counted.passages - counted.pending - counted.refused > compared
 
 
 def compare_passages(
