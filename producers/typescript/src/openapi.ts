@@ -3745,7 +3745,8 @@ export interface components {
          *     ``hybrid`` joins the ranking by vectors and the ranking by the messages' own words (BM25). Both ways, rankings are
          *     joined by weighted reciprocal ranks: ``Σ weight / (rrf_k + rank)``, ranks from 1.
          *
-         *     ``why_not`` is the ``vector_id`` of a message whose absence the result should explain.
+         *     ``why_not`` names a message whose absence the result should explain: by its ``vector_id``, by its session's id and
+         *     its own (``s1/m7``), or in a search of one session by its own.
          */
         readonly MessageSearch: {
             /**
@@ -3895,7 +3896,7 @@ export interface components {
              */
             readonly version?: number;
             /**
-             * @description explain why this message was not returned, by its vector id
+             * @description explain why this message was not returned, by session/message (s1/m7) or vector id
              * @default null
              */
             readonly why_not?: string | null;
