@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from querymill.filters import HELP, read_filter, write_filter
 from querymill.presenting.request_fields import may_be_null, resolved
 from querymill.presenting.turns import lines_of, turns_in
+from querymill_shared.contracts.expansion import Expands
 from querymill_shared.contracts.fields import AnyRequest
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.search import AnySearch
@@ -18,15 +19,18 @@ from querymill_shared.earlier_turns import COUNTED_TURNS
 FormKind = Retriever | Literal["search"]
 EVERYTHING: Final = "search"
 Control = Literal["text", "long", "number", "check", "choice", "several", "lines", "turns", "filter", "moment"]
-#: The fields that a form shows first; all others are under "More".
-FIRST: Final[Mapping[FormKind, Sequence[str]]] = {
-    "reports": ("query", "answer", "hyde", "multi_query", "company", "period", "deadline"),
-    "messages": ("query", "session_id", "ranking", "limit"),
-    "conversations": ("query", "current_session", "time_zone"),
-    "modules": ("query", "sub_queries", "top_k"),
-    "files": ("query", "rounds", "patterns"),
-    "search": ("query", "collections", "kinds", "group"),
+#: The fields of each kind that its form shows after the question and what is written beside it; all others are under
+#: "More".
+OWN_FIRST: Final[Mapping[FormKind, Sequence[str]]] = {
+    "reports": ("answer", "company", "period", "deadline"),
+    "messages": ("session_id", "ranking", "limit"),
+    "conversations": ("current_session", "time_zone"),
+    "modules": ("sub_queries", "top_k"),
+    "files": ("rounds", "patterns"),
+    "search": ("collections", "kinds", "group"),
 }
+#: What may be written beside a question, where that is off unless asked for. What is None is left to the workers.
+_EXPANSIONS: Final = tuple(name for name in Expands.__annotations__ if Expands.model_fields[name].default is not None)
 #: Fields that are no part of a form: they are set by the page itself, or worked out when a search is submitted.
 _LEFT_OUT: Final = frozenset(("kind", "version", "collection", "branches", "asked_first"))
 _WORDS: Final = {
@@ -85,7 +89,8 @@ def form_of(
         for name, about in schema["properties"].items()
         if name not in _LEFT_OUT
     }
-    first = [name for name in FIRST.get(kind, ("query",)) if name in fields]
+    written = _EXPANSIONS if issubclass(asked, Expands) else ()
+    first = [name for name in ("query", *written, *OWN_FIRST.get(kind, ())) if name in fields]
     return Form(
         kind, tuple(fields[name] for name in first), tuple(field for name, field in fields.items() if name not in first)
     )

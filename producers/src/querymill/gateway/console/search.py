@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
 
-from querymill.gateway.console.forms import EVERYTHING, FIRST, FormKind, fields_of, form_of, given_after, given_by
+from querymill.gateway.console.forms import EVERYTHING, OWN_FIRST, FormKind, fields_of, form_of, given_after, given_by
 from querymill.gateway.console.hits import read_result
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http.context import caller_of, context_of
@@ -27,7 +27,7 @@ router = APIRouter()
 
 #: The kinds that have a search form, in the order of their tabs.
 _KNOWN: Final[tuple[Retriever, ...]] = get_args(Retriever)
-KINDS: Final[tuple[FormKind, ...]] = (*FIRST, *(kind for kind in _KNOWN if kind not in FIRST))
+KINDS: Final[tuple[FormKind, ...]] = (*OWN_FIRST, *(kind for kind in _KNOWN if kind not in OWN_FIRST))
 #: What their tabs say.
 TABS: Final[Mapping[FormKind, str]] = {kind: "everything" if kind == EVERYTHING else kind for kind in KINDS}
 

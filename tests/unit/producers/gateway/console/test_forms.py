@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from querymill.gateway.console.forms import FIRST, FormKind, fields_of, form_of, given_after, given_by
+from querymill.gateway.console.forms import FormKind, fields_of, form_of, given_after, given_by
 from querymill.gateway.console.search import KINDS
 from querymill.gateway.http.scopes import REQUESTS
 
@@ -16,8 +16,21 @@ def test_every_field_of_a_request_is_in_its_form_once(kind: FormKind) -> None:
     assert len(names) == len(set(names))
     worked_out = {"kind", "version", "collection", "branches", "asked_first"}
     assert set(names) == set(REQUESTS[kind].model_fields) - worked_out
-    assert [field.name for field in form.first] == list(FIRST[kind])
     assert not form.is_open
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_beside_a_question_stands_below_it(kind: FormKind) -> None:
+    first = [field.name for field in form_of(kind, REQUESTS[kind], {}).first]
+    assert first[:3] == (["query", "collections", "kinds"] if kind == "search" else ["query", "hyde", "multi_query"])
+    assert first[3:] == {
+        "reports": ["answer", "company", "period", "deadline"],
+        "messages": ["session_id", "ranking", "limit"],
+        "conversations": ["current_session", "time_zone"],
+        "modules": ["sub_queries", "top_k"],
+        "files": ["rounds", "patterns"],
+        "search": ["group"],
+    }[kind]
 
 
 @pytest.mark.parametrize("kind", KINDS)
