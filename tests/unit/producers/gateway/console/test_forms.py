@@ -23,14 +23,17 @@ def test_every_field_of_a_request_is_in_its_form_once(kind: FormKind) -> None:
 def test_what_is_written_beside_a_question_stands_below_it(kind: FormKind) -> None:
     first = [field.name for field in form_of(kind, REQUESTS[kind], {}).first]
     assert first[:3] == (["query", "collections", "kinds"] if kind == "search" else ["query", "hyde", "multi_query"])
-    assert first[3:] == {
-        "reports": ["answer", "company", "period", "deadline"],
-        "messages": ["session_id", "ranking", "limit"],
-        "conversations": ["current_session", "time_zone"],
-        "modules": ["sub_queries", "top_k"],
-        "files": ["rounds", "patterns"],
-        "search": ["group"],
-    }[kind]
+    assert (
+        first[3:]
+        == {
+            "reports": ["answer", "company", "period", "deadline"],
+            "messages": ["session_id", "ranking", "limit"],
+            "conversations": ["current_session", "time_zone"],
+            "modules": ["sub_queries", "top_k"],
+            "files": ["rounds", "patterns"],
+            "search": ["group"],
+        }[kind]
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
