@@ -27,12 +27,12 @@ NO_THRESHOLD: dict[str, Any] = {"similarity_threshold": None, "limit": 20}
 #: Words alone are the hybrid search whose vectors weigh next to nothing.
 VARIANTS: Mapping[str, dict[str, Any]] = {
     "vectors": {},
-    "words": {"hybrid": True, "vector_weight": 1e-9},
+    "words": {"hybrid": True, "vectors_weight": 1e-9},
     "hybrid": {"hybrid": True},
     "hybrid, words twice": {"hybrid": True, "words_weight": 2.0},
     "vectors, contexts alone": {"vector_type": "context"},
     "vectors, with contexts": {"include_context": True},
-    "words, with contexts": {"hybrid": True, "include_context": True, "vector_weight": 1e-9},
+    "words, with contexts": {"hybrid": True, "include_context": True, "vectors_weight": 1e-9},
     "hybrid, with contexts": {"hybrid": True, "include_context": True},
     "hybrid, with contexts, words twice": {"hybrid": True, "include_context": True, "words_weight": 2.0},
 }

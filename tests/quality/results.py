@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from querymill_evaluation import runs
-from querymill_evaluation.measures import percentile
 from querymill_evaluation.runs import MEASURES, QueryOutcome, SavedRun
 from querymill_evaluation.significance import Difference, interval_of_mean, paired_difference
+from querymill_shared.calibration import percentile
 from tests.quality.baselines import BM25, RRF, VECTORS
 from tests.quality.stages import DevSet, Stage, stages_of
 

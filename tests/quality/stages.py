@@ -99,7 +99,7 @@ STAGES: Final = (
           chosen="10 or 60 is noise on locomo and irc_messages"),
     Stage("messages", "+ words, 1 : 1", _VECTORS | {"hybrid": True}, "vectors alone",
           why="own words and vectors as equals"),
-    Stage("messages", "+ words, 1 : 0.25", _VECTORS | {"hybrid": True, "vector_weight": 0.25, "rrf_k": 10},
+    Stage("messages", "+ words, 1 : 0.25", _VECTORS | {"hybrid": True, "vectors_weight": 0.25, "rrf_k": 10},
           "+ words, 1 : 1", why="own words lead",
           chosen="offline, on locomo and irc_messages, each weight the same for all kinds"),
     Stage("messages", "+ contexts", _VECTORS | {"include_context": True}, "vectors alone",

@@ -106,7 +106,14 @@ from querymill_shared.contracts.results import Degradation, JobResult, Stage
 from querymill_shared.contracts.search import JointHit, Search, SearchedBranch, SearchResult
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_shared.contracts.set_aside import ListSetAside, RefusedText, SetAsideResult
-from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult, Reembed, ReembedResult
+from querymill_shared.contracts.vectors import (
+    EmbedDocuments,
+    EmbedDocumentsResult,
+    Reembed,
+    ReembedResult,
+    WeighVectors,
+    WeighVectorsResult,
+)
 from querymill_shared.settings import Settings
 
 __all__ = [
@@ -248,5 +255,7 @@ __all__ = [
     "UnreadPath",
     "UnreadableJob",
     "UnusablePath",
+    "WeighVectors",
+    "WeighVectorsResult",
     "WrittenAnswer",
 ]

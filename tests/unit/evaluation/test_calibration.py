@@ -14,13 +14,13 @@ from querymill_evaluation.calibration import (
     band_prices,
     cosine,
     cosine_at,
-    fit_points,
     folder_comparisons,
     profile,
     sample_comparisons,
     set_comparisons,
 )
 from querymill_evaluation.sets import BadSet
+from querymill_shared.calibration import fit_points
 from querymill_workers.text.calibration import Calibration
 
 

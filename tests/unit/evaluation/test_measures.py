@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_evaluation.measures import measure_run, percentile, trec_lines
+from querymill_evaluation.measures import measure_run, trec_lines
+from querymill_shared.calibration import percentile
 
 NUMBERS = st.floats(-1e6, 1e6)
 

@@ -13,17 +13,17 @@ QUESTIONS = [f"q{number}" for number in range(40)]
 def test_a_setting_that_is_better_for_each_question_is_proposed() -> None:
     # With the defaults at 0.5 for each question, and a setting at 0.7 for each, its difference is 0.2 for sure.
     defaults, better, worse = (dict.fromkeys(QUESTIONS, value) for value in (0.5, 0.7, 0.4))
-    proposal = propose(defaults, [({"vector_weight": 0.1}, worse), ({"vector_weight": 0.5}, better)])
-    assert proposal.options == {"vector_weight": 0.5}
+    proposal = propose(defaults, [({"vectors_weight": 0.1}, worse), ({"vectors_weight": 0.5}, better)])
+    assert proposal.options == {"vectors_weight": 0.5}
     assert (proposal.difference.mean, proposal.difference.low, proposal.difference.high) == (0.2, 0.2, 0.2)
-    assert in_words(proposal)[0] == "Proposed: vector_weight=0.5."
+    assert in_words(proposal)[0] == "Proposed: vectors_weight=0.5."
 
 
 def test_what_was_lucky_on_one_half_is_not_proposed() -> None:
     first, second = halves(QUESTIONS)
     defaults = dict.fromkeys(QUESTIONS, 0.5)
     lucky = dict.fromkeys(first, 1.0) | dict.fromkeys(second, 0.5)
-    proposal = propose(defaults, [({"vector_weight": 2.0}, lucky)])
+    proposal = propose(defaults, [({"vectors_weight": 2.0}, lucky)])
     assert (proposal.is_worth_it, proposal.chosen_on, proposal.difference.mean) == (False, 20, 0.0)
     assert in_words(proposal)[0] == "Keep the defaults."
 

@@ -9,13 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_evaluation.measures import percentile
 from querymill_evaluation.message_sets import read_message_set, session_of
 from querymill_evaluation.sets import BadSet
+from querymill_shared.calibration import fit_points, percentile
 
 Vector = Sequence[float]
-#: The smallest distance between two points of the map, in raw cosine.
-MIN_STEP: Final = 0.002
 #: Where the bands begin, and the default threshold among them.
 BANDS: Final = (("low", 0.4), ("medium", 0.6), ("the default threshold", 0.7), ("high", 0.8), ("exact", 1.0))
 #: Unrelated pairs of real texts by which the price of the bands is measured, at least.
@@ -68,31 +66,6 @@ def cosine(left: Vector, right: Vector) -> float:
     """Return the cosine of two vectors; 0 if either is nothing but noughts."""
     lengths = math.hypot(*left) * math.hypot(*right)
     return math.fsum(a * b for a, b in zip(left, right, strict=True)) / lengths if lengths else 0.0
-
-
-def fit_points(related: Sequence[float], unrelated: Sequence[float]) -> list[tuple[float, float]]:
-    """Fit a rising map from raw cosine to similarity; return its points.
-
-    The lowest unrelated cosine maps to 0. Three quarters of the unrelated cosines lie below 0.4 ("unrelated"), three
-    quarters of the related above 0.6 ("medium"), and half of them above 0.8 ("high"). A cosine of 1 maps to 1. If the
-    two overlap so far that a point would not rise, it is moved to the right of the previous point.
-
-    Raises:
-        ValueError: The related cosines are so high that no room is left below 1.
-    """
-    wanted = [
-        (min(unrelated), 0.0),
-        (percentile(unrelated, 75), 0.4),
-        (percentile(related, 25), 0.6),
-        (percentile(related, 50), 0.8),
-    ]
-    points: list[tuple[float, float]] = []
-    for raw, similarity in wanted:
-        least = points[-1][0] + MIN_STEP if points else -1.0
-        points.append((round(max(raw, least), 4), similarity))
-    if points[-1][0] >= 1.0:
-        raise ValueError(f"related pairs: their cosines leave no room below 1 ({points})")
-    return [*points, (1.0, 1.0)]
 
 
 def folder_comparisons(folder: Path, *, max_queries: int) -> list[ComparedPair]:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from querymill_evaluation.measures import percentile
 from querymill_evaluation.runs import MEASURES, BadRun, SavedRun
 from querymill_evaluation.significance import Difference, paired_difference
+from querymill_shared.calibration import percentile
 
 #: The measure that decides.
 DECIDES: Final = "ndcg@10"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Final, TypeVar
 
-from querymill_evaluation.measures import measure_run, percentile
+from querymill_evaluation.measures import measure_run
+from querymill_shared.calibration import percentile
 
 T = TypeVar("T")
 

@@ -1,7 +1,6 @@
 """Measures of a ranking (nDCG, recall, reciprocal rank) by ir-measures, and percentiles."""
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 Run = Mapping[str, Mapping[str, float]]
 Qrels = Mapping[str, Mapping[str, int]]
@@ -21,13 +20,6 @@ def measure_run(run: Run, qrels: Qrels, *, digits: int = 4) -> dict[str, float]:
     found = {query: dict(scores) for query, scores in run.items()}
     aggregated = ir_measures.calc_aggregate(list(names), asked, found)
     return {name: round(float(aggregated[measure]), digits) for measure, name in names.items()}
-
-
-def percentile(values: Sequence[float], percent: int) -> float:
-    """Return a percentile (1 to 99) of the values, interpolated between the nearest two."""
-    if len(values) == 1:
-        return values[0]
-    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
 def trec_lines(run: Run, *, tag: str) -> list[str]:

@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from querymill.presenting.numbers import duration, quantity
 from querymill_evaluation.comparison import DECIDES
-from querymill_evaluation.measures import measure_run, percentile
+from querymill_evaluation.measures import measure_run
 from querymill_evaluation.recordings import DEPTH, SearchOutcome
 from querymill_evaluation.runs import MEASURES
 from querymill_evaluation.significance import Difference, interval_of_mean, paired_difference
+from querymill_shared.calibration import percentile
 from querymill_shared.contracts.costs import NANOS, money
 from querymill_shared.contracts.search import AnySearch
 

@@ -15,7 +15,7 @@ Options = Mapping[str, Any]
 #: The weights of each kind that a request may set, as they are tried beside the defaults.
 TRIED: Final[Mapping[Retriever, Sequence[Options]]] = {
     "reports": ({"ranking": "agreement"}, {"glossary": False}, {"inner_factor": 0.5}, {"inner_factor": 2.0}),
-    "messages": tuple({"vector_weight": weight} for weight in (0.1, 0.5, 1.0, 2.0)),
+    "messages": tuple({"vectors_weight": weight} for weight in (0.1, 0.5, 1.0, 2.0)),
     "conversations": tuple(
         {"rank_swing": rank, "decay_swing": decay} for rank, decay in ((0.0, 0.0), (0.2, 0.0), (0.0, 0.1), (0.4, 0.2))
     ),

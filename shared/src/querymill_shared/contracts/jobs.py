@@ -21,7 +21,14 @@ from querymill_shared.contracts.reports import ReportJobResult, ReportRequest
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.contracts.search import Search, SearchResult
 from querymill_shared.contracts.set_aside import ListSetAside, SetAsideResult
-from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult, Reembed, ReembedResult
+from querymill_shared.contracts.vectors import (
+    EmbedDocuments,
+    EmbedDocumentsResult,
+    Reembed,
+    ReembedResult,
+    WeighVectors,
+    WeighVectorsResult,
+)
 
 JobRequest = (
     ReportRequest
@@ -34,6 +41,7 @@ JobRequest = (
     | AnswerQuestion
     | EmbedDocuments
     | Reembed
+    | WeighVectors
     | Reindex
     | DocumentRequest
     | ListSetAside
@@ -54,6 +62,7 @@ AnyResult = (
     | AnswerResult
     | EmbedDocumentsResult
     | ReembedResult
+    | WeighVectorsResult
     | ReindexResult
     | DocumentJobResult
     | SetAsideResult

@@ -98,3 +98,53 @@ class ReembedResult(JobResult):
     retriever: Retriever
     collection: str
     model: str
+
+
+class WeighVectors(Request, Asks["WeighVectorsResult"]):
+    """Estimate what the vectors of a model are worth on a collection, beside its words.
+
+    Ingestion and `Reembed` submit it once every passage has a vector, and again when the collection has doubled.
+    Questions are drafted from passages of the collection, and looked for by words and by vectors. Searches weigh the
+    vectors by the estimate from then on.
+
+    Attributes:
+        retriever: kind of the documents
+    """
+
+    queue: ClassVar[Queue] = Queue.EMBED
+    kind: Literal["weigh_vectors"] = "weigh_vectors"
+    lane: RequestLane = Lane.BULK
+    retriever: Retriever
+    model: Annotated[Name, Field(description="model of the vectors that are weighed")]
+    deadline: NoDeadline = None
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Return the one step."""
+        return ("weigh",)
+
+
+class WeighVectorsResult(JobResult):
+    """What the vectors are worth. ``total`` counts the questions that were drafted.
+
+    Attributes:
+        retriever: kind of the documents
+        collection: collection that they are in
+        model: model of the vectors
+        weight: weight of the vectors in a search, beside 1 of the words; null if too few questions could be drafted, or
+            they said nothing: then the weight of the kind holds
+        low: lower bound of the weight, by resampling the questions (90 % interval)
+        high: upper bound of the weight
+        words: mean reciprocal rank of the passages that the questions were drafted from, by words
+        vectors: the same, by vectors
+    """
+
+    kind: Literal["weigh_vectors"] = "weigh_vectors"
+    retriever: Retriever
+    collection: str
+    model: str
+    weight: float | None
+    low: float
+    high: float
+    words: float
+    vectors: float

@@ -1,11 +1,14 @@
-"""The `embed_documents` and `reembed` kinds: they make the vectors of every retriever in the same way."""
+"""The `embed_documents`, `reembed` and `weigh_vectors` kinds: they serve every retriever in the same way.
+
+Whatever may have given the last passage its vector has the vectors weighed, if that is due.
+"""
 
 from collections.abc import Sequence
 from typing import assert_never
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
+from querymill_shared.contracts.vectors import EmbedDocuments, Reembed, WeighVectors
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.flow import Flow, flow
@@ -15,8 +18,10 @@ from querymill_workers.retrievers.files import embed as files
 from querymill_workers.retrievers.messages import embed as messages
 from querymill_workers.retrievers.modules import describe as modules
 from querymill_workers.retrievers.reports import ports as reports
-from querymill_workers.vectors.embedding import ENDING, Embeddable, embed_documents
+from querymill_workers.vectors import embedding, weighing
+from querymill_workers.vectors.embedding import Embeddable, embed_documents
 from querymill_workers.vectors.reembedding import conclude, reembed
+from querymill_workers.vectors.weighing import submit_weighing, weigh_vectors
 
 
 def target_of(kind: Retriever) -> Embeddable:
@@ -36,23 +41,30 @@ def target_of(kind: Retriever) -> Embeddable:
             assert_never(kind)
 
 
-def flow_of(request: EmbedDocuments | Reembed) -> Flow[Ports]:
+def flow_of(request: EmbedDocuments | Reembed | WeighVectors) -> Flow[Ports]:
     """Return the flow of a request."""
     target = target_of(request.retriever)
 
-    def embed(claim: Claim, asked: EmbedDocuments, ports: Ports) -> None:
+    def embed(claim: Claim, asked: EmbedDocuments, ports: Ports) -> Sequence[Bell]:
         embed_documents(claim, asked, target, ports)
+        return submit_weighing(target, asked.collection, ports)
 
     def reembed_part(claim: Claim, asked: Reembed, ports: Ports) -> Sequence[Bell]:
-        return reembed(claim, asked, target, ports)
+        rung = reembed(claim, asked, target, ports)
+        return rung or submit_weighing(target, asked.collection, ports)
 
     def go_on(picture: Picture, asked: Reembed, ports: Ports) -> Sequence[Bell]:
         return conclude(picture, asked, target, ports)
 
+    def weigh(claim: Claim, asked: WeighVectors, ports: Ports) -> None:
+        weigh_vectors(claim, asked, target, ports)
+
     match request:
         case EmbedDocuments():
-            return one_step(request, embed, ENDING)
+            return one_step(request, embed, embedding.ENDING)
         case Reembed():
             return flow(request, reembed_part, go_on, reads="PostgreSQL")
+        case WeighVectors():
+            return one_step(request, weigh, weighing.ENDING)
         case _:
             assert_never(request)

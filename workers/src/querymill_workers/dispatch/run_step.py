@@ -27,7 +27,7 @@ from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.search import Search
-from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
+from querymill_shared.contracts.vectors import EmbedDocuments, Reembed, WeighVectors
 from querymill_shared.tracing import Span, span
 from querymill_workers.dispatch import embedding, expanding, joint, reindex
 from querymill_workers.dispatch.ports import Ports
@@ -52,7 +52,7 @@ _log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 #: What asks one retriever, or what serves all in the same way.
-ServiceRequest = services.ServiceRequest | DocumentRequest | Reindex | EmbedDocuments | Reembed
+ServiceRequest = services.ServiceRequest | DocumentRequest | Reindex | EmbedDocuments | Reembed | WeighVectors
 KindRequest = (
     Extend | ReportRequest | MessageRequest | ModuleRequest | ConversationRequest | FileRequest | ServiceRequest
 )
@@ -97,7 +97,7 @@ def flow_of_service(request: ServiceRequest) -> Flow[Ports]:
     """Return the flow of a request that serves every retriever in the same way."""
     if isinstance(request, DocumentRequest):
         return documents.flow_of(request)
-    if isinstance(request, EmbedDocuments | Reembed):
+    if isinstance(request, EmbedDocuments | Reembed | WeighVectors):
         return embedding.flow_of(request)
     return reindex.flow_of(request) if isinstance(request, Reindex) else services.flow_of(request)
 

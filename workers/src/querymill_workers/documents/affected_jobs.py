@@ -24,7 +24,7 @@ from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.rerank import Rerank
 from querymill_shared.contracts.set_aside import ListSetAside
-from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
+from querymill_shared.contracts.vectors import EmbedDocuments, Reembed, WeighVectors
 from querymill_shared.values import value
 from querymill_workers.documents.ports import Entry
 from querymill_workers.documents.texts import ForgottenTexts
@@ -152,7 +152,7 @@ class Forgotten:
             return request.retriever == self.retriever and is_meant
         if isinstance(request, GiveFeedback):
             return request.of == self.retriever and self.without(request) != request
-        if isinstance(request, EmbedDocuments | Reembed):
+        if isinstance(request, EmbedDocuments | Reembed | WeighVectors):
             return request.retriever == self.retriever and (self.everything or self.without(request) != request)
         if isinstance(request, Extend) and request.retriever != self.retriever:
             return False
@@ -170,7 +170,7 @@ class Forgotten:
                 () if self.everything else tuple(each for each in request.judgements if each.document not in self.ids)
             )
             return request.model_copy(update={"judgements": kept}) if kept else None
-        if isinstance(request, EmbedDocuments | Reembed):
+        if isinstance(request, EmbedDocuments | Reembed | WeighVectors):
             return None if self.everything else self._still_to_embed(request)
         written = request.model_dump(mode="json")
         left = {name: self._kept(value) for name, value in written.items()}
@@ -178,8 +178,10 @@ class Forgotten:
             return None
         return type(request).model_validate(left, context=FROM_BOARD)
 
-    def _still_to_embed(self, request: EmbedDocuments | Reembed) -> EmbedDocuments | Reembed | None:
-        if isinstance(request, Reembed) or not request.documents:
+    def _still_to_embed(
+        self, request: EmbedDocuments | Reembed | WeighVectors
+    ) -> EmbedDocuments | Reembed | WeighVectors | None:
+        if not isinstance(request, EmbedDocuments) or not request.documents:
             return request  # it embeds what is stored
         kept = tuple(document for document in request.documents if document not in self.ids)
         return request.model_copy(update={"documents": kept}) if kept else None

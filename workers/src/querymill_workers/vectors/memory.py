@@ -20,6 +20,7 @@ from querymill_workers.vectors.ports import (
     Vector,
     Vectors,
 )
+from querymill_workers.vectors.rules.worth import VectorsWorth
 
 
 class MemoryVectors(Vectors):
@@ -31,6 +32,7 @@ class MemoryVectors(Vectors):
         self._vectors: dict[str, dict[RefusedKey, tuple[Vector | RefusedEmbedding, datetime]]] = defaultdict(dict)
         self._models: dict[str, str] = {}
         self._awaited: dict[tuple[str, str], str] = {}
+        self._worth: dict[tuple[str, str], VectorsWorth] = {}
         self._lock = threading.RLock()
 
     @property
@@ -142,11 +144,39 @@ class MemoryVectors(Vectors):
     def drop_model(self, collection: str) -> None:
         with self._lock:
             self._models.pop(collection, None)
+            self._worth = {key: worth for key, worth in self._worth.items() if key[0] != collection}
             self.begin_embedding(collection, None)
 
     @override
     def drop_other_models(self, collection: str, *, model: str) -> None:
         self._keep(collection, lambda key, _: key.model == model)
+        with self._lock:
+            others = [key for key in self._worth if key[0] == collection and key[1] != model]
+            for key in others:
+                del self._worth[key]
+
+    @override
+    def sample(self, collection: str, *, model: str, limit: int) -> Sequence[tuple[Passage, Vector]]:
+        with self._lock:
+            known = self.vectors(collection, model=model)
+            found = [(each, known[each[:2]]) for each in self._passages(collection) if each[:2] in known]
+            return sorted(found, key=lambda each: (crc32(repr(each[0][:2]).encode()), each[0]))[:limit]
+
+    @override
+    def still_stored(self, collection: str, passages: Sequence[Passage]) -> Sequence[Passage]:
+        with self._lock:
+            stored = {passage[:2] for passage in self._passages(collection)}
+            return [passage for passage in passages if passage[:2] in stored]
+
+    @override
+    def keep_worth(self, collection: str, worth: VectorsWorth, *, model: str) -> None:
+        with self._lock:
+            self._worth[collection, model] = worth
+
+    @override
+    def worth(self, collection: str, *, model: str) -> VectorsWorth | None:
+        with self._lock:
+            return self._worth.get((collection, model))
 
     @override
     def await_embedding(

@@ -11,6 +11,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings, PreviousModel
 from querymill_workers.jobs.ports import Common
+from querymill_workers.vectors.rules.worth import VectorsWorth
 from querymill_workers.versions.ports import Versions
 
 #: A float32 vector of any dimension.
@@ -143,11 +144,27 @@ class Vectors(Protocol):
         ...
 
     def drop_model(self, collection: str) -> None:
-        """Drop the model that searches of a collection compare, and the jobs that wait."""
+        """Drop the model that searches of a collection compare, what each is worth, and the jobs that wait."""
         ...
 
     def drop_other_models(self, collection: str, *, model: str) -> None:
-        """Drop the vectors of all other models."""
+        """Drop the vectors of all other models, and what they were worth."""
+        ...
+
+    def sample(self, collection: str, *, model: str, limit: int) -> Sequence[tuple[Passage, Vector]]:
+        """Return some passages that have a vector of a model, at most so many: by a hash, so the same each time."""
+        ...
+
+    def still_stored(self, collection: str, passages: Sequence[Passage]) -> Sequence[Passage]:
+        """Return those passages that are stored still."""
+        ...
+
+    def keep_worth(self, collection: str, worth: VectorsWorth, *, model: str) -> None:
+        """Keep what the vectors of a model are worth, in place of what was kept before."""
+        ...
+
+    def worth(self, collection: str, *, model: str) -> VectorsWorth | None:
+        """Return what the vectors of a model are worth on a collection, None if that is not known."""
         ...
 
     def await_embedding(

@@ -1,9 +1,12 @@
 """Vectors in PostgreSQL with pgvector: one adapter over the tables of each retriever."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
+import numpy as np
 from psycopg import sql
+from psycopg.types.json import Jsonb
 from typing_extensions import override
 
 from querymill_shared.contracts.filters import Retriever
@@ -23,6 +26,7 @@ from querymill_workers.vectors.ports import (
     Vector,
     Vectors,
 )
+from querymill_workers.vectors.rules.worth import VectorsWorth
 
 _SQL: Final = statements("querymill_workers.vectors", "postgres.sql")
 
@@ -153,12 +157,39 @@ class PostgresVectors(Vectors):
         place = {"collection": collection, "kind": self._retriever, "documents": None}
         with within(self._pool, collection) as connection:
             connection.execute(self._sql["drop_model"], place)
+            connection.execute(self._sql["drop_worth"], place | {"model": None})
             connection.execute(self._sql["begin_embedding"], place)
 
     @override
     def drop_other_models(self, collection: str, *, model: str) -> None:
+        self._run("drop_worth", collection, model=model)
         while self._rows("drop_other_vectors", collection, model=model, limit=DROPPED_AT_ONCE):
             pass
+
+    @override
+    def sample(self, collection: str, *, model: str, limit: int) -> Sequence[tuple[Passage, Vector]]:
+        rows = self._rows("sample_vectors", collection, model=model, limit=limit)
+        return [
+            (Passage(document, key, self._text_of(document, *texts)), np.array(vector, np.float32))
+            for document, key, vector, *texts in rows
+        ]
+
+    @override
+    def still_stored(self, collection: str, passages: Sequence[Passage]) -> Sequence[Passage]:
+        left = set(self._rows("still_stored", collection, **_places(passages)))
+        return [passage for passage in passages if (passage.document, passage.key) in left]
+
+    @override
+    def keep_worth(self, collection: str, worth: VectorsWorth, *, model: str) -> None:
+        self._run("keep_worth", collection, model=model, worth=Jsonb(asdict(worth)))
+
+    @override
+    def worth(self, collection: str, *, model: str) -> VectorsWorth | None:
+        rows = self._rows("worth", collection, model=model)
+        if not rows:
+            return None
+        kept = dict(rows[0][0])
+        return VectorsWorth(**kept | {"points": tuple((raw, similarity) for raw, similarity in kept["points"])})
 
     @override
     def await_embedding(

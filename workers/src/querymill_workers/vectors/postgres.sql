@@ -95,6 +95,35 @@ RETURNING model;
 -- drop_model: forget the model of a collection
 DELETE FROM active_models WHERE collection = %(collection)s AND kind = %(kind)s;
 
+-- drop_worth: forget what models are worth on a collection, all of them or all but one
+DELETE FROM vectors_worth
+WHERE collection = %(collection)s AND kind = %(kind)s AND (%(model)s::text IS NULL OR model <> %(model)s);
+
+-- sample_vectors: passages with a vector of the model, the same ones each time, in the order of a hash
+SELECT p.{document}, p.key, v.embedding::real[], {texts}
+FROM (
+    SELECT {document}, key FROM {vectors}
+    WHERE collection = %(collection)s AND model = %(model)s AND embedding IS NOT NULL
+    ORDER BY hashtextextended({document} || ' ' || key, 0), {document}, key LIMIT %(limit)s
+) AS drawn
+JOIN {vectors} AS v ON v.collection = %(collection)s AND v.model = %(model)s
+    AND v.{document} = drawn.{document} AND v.key = drawn.key
+JOIN {passages} AS p ON p.collection = %(collection)s AND p.{document} = drawn.{document} AND p.key = drawn.key
+ORDER BY hashtextextended(drawn.{document} || ' ' || drawn.key, 0), drawn.{document}, drawn.key;
+
+-- still_stored: those of some passages that are stored
+SELECT p.{document}, p.key FROM {passages} AS p
+JOIN unnest(%(documents)s::text[], %(keys)s::text[]) AS asked (document, key)
+    ON asked.document = p.{document} AND asked.key = p.key
+WHERE p.collection = %(collection)s;
+
+-- keep_worth: what the vectors of a model are worth on a collection
+INSERT INTO vectors_worth (collection, kind, model, worth) VALUES (%(collection)s, %(kind)s, %(model)s, %(worth)s)
+ON CONFLICT (collection, kind, model) DO UPDATE SET worth = excluded.worth, at = now();
+
+-- worth: what was kept
+SELECT worth FROM vectors_worth WHERE collection = %(collection)s AND kind = %(kind)s AND model = %(model)s;
+
 -- drop_other_vectors: some vectors of models that no search compares any more
 DELETE FROM {vectors}
 WHERE (collection, model, {document}, key) IN (

@@ -20,6 +20,7 @@ from querymill_evaluation.cli.evaluate_files import prepare_files
 from querymill_evaluation.cli.evaluate_kinds import PREPARED, Evaluation, Sample
 from querymill_evaluation.runs import QueryOutcome, RunHead
 from querymill_evaluation.sets import BadSet
+from querymill_shared.calibration import percentile
 from querymill_shared.contracts.errors import JobFailed
 from querymill_shared.contracts.kinds import KindSearch
 
@@ -160,8 +161,8 @@ def summed_up(
         yield "groups", _measure_groups(run, qrels, groups)
     yield from _average([answer.figures for answer in answers]).items()
     times = [answer.ms for answer in answers]
-    yield "p50_ms", round(measures.percentile(times, 50), 1)
-    yield "p95_ms", round(measures.percentile(times, 95), 1)
+    yield "p50_ms", round(percentile(times, 50), 1)
+    yield "p95_ms", round(percentile(times, 95), 1)
     yield "provider_calls", sum(answer.calls for answer in answers)
     yield "tokens", sum(answer.tokens for answer in answers)
     yield "degraded", sum(answer.degraded for answer in answers)

@@ -15,7 +15,7 @@ from querymill_shared.contracts.documents import DocumentRequest
 from querymill_shared.contracts.feedback import GiveFeedback, ListFeedback
 from querymill_shared.contracts.files.ingest import CompareFiles
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.vectors import Reembed
+from querymill_shared.contracts.vectors import Reembed, WeighVectors
 from querymill_shared.costs import BUDGETS, Budget, budget_of, purse_key
 
 #: What asks no model anything: to read and to delete what is stored, and the work of operators.
@@ -55,4 +55,6 @@ class BudgetKeeper:
 
 def is_free(asked: JobRequest) -> bool:
     """Return whether a request calls no model."""
-    return isinstance(asked, _FREE) or (scope_of(type(asked)) is Scope.OPERATE and not isinstance(asked, Reembed))
+    return isinstance(asked, _FREE) or (
+        scope_of(type(asked)) is Scope.OPERATE and not isinstance(asked, Reembed | WeighVectors)
+    )

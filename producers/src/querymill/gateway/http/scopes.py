@@ -15,12 +15,12 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.set_aside import ListSetAside
-from querymill_shared.contracts.vectors import Reembed
+from querymill_shared.contracts.vectors import Reembed, WeighVectors
 from querymill_shared.queues import Queue
 
 _DELETES: Final = (DropDocuments,)
 _OPERATES: Final = (
-    ListFeedback, ListSetAside, LearnLexicon, RecomputeRanks, Reembed, Reindex, TellCaller,
+    ListFeedback, ListSetAside, LearnLexicon, RecomputeRanks, Reembed, Reindex, TellCaller, WeighVectors,
 )  # fmt: skip
 #: Every request type by its kind.
 REQUESTS: Final[dict[str, type[AnyRequest]]] = {

@@ -22,6 +22,7 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.results import Asks
+from querymill_shared.contracts.vectors_weight import WeighsVectors
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
@@ -77,7 +78,7 @@ DateLocale = Annotated[
 ]
 
 
-class ConversationSearch(FilteredSearch, ExpandsInBranches, AsksWhyNot, Asks["ConversationResult"]):
+class ConversationSearch(FilteredSearch, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks["ConversationResult"]):
     """Find the sessions in which a subject was discussed.
 
     The score is a product: BM25 as a share of the best candidate's, times ConversationRank, times

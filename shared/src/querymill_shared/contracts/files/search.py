@@ -12,6 +12,7 @@ from querymill_shared.contracts.files.steps import FileStep, FirstSearch
 from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.results import Asks
+from querymill_shared.contracts.vectors_weight import WeighsVectors
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
@@ -44,7 +45,7 @@ Glob = Annotated[
 ]
 
 
-class FileSearch(Filtered, ExpandsInBranches, AsksWhyNot, Asks["FileResult"]):
+class FileSearch(Filtered, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks["FileResult"]):
     """Find the files in a code base that are relevant to a request.
 
     The mode ``iterative`` runs up to ``rounds`` rounds of search, evaluation and refinement; ``oneshot`` ranks the

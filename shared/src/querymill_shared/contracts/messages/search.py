@@ -20,6 +20,7 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.results import Asks
+from querymill_shared.contracts.vectors_weight import WeighsVectors
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 from querymill_shared.values import value
@@ -66,14 +67,14 @@ PRESETS: Final[Mapping[PresetName, Preset]] = {
 
 #: What a ranking fills in where a request does not say otherwise.
 FILLED_IN: Final[Mapping[str, Mapping[str, Any]]] = {
-    "best": {"vector_weight": 0.25, "rrf_k": 10},
+    "best": {"rrf_k": 10},
     "vectors": {"similarity_threshold": 0.7},
 }
 
 Similarity = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
-class MessageSearch(FilteredSearch, ExpandsInBranches, AsksWhyNot, Asks["MessageResult"]):
+class MessageSearch(FilteredSearch, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks["MessageResult"]):
     """Find the chat messages that mean the same as a question.
 
     ``limit`` is the largest number of hits returned. ``session_id`` restricts the search to one session.
@@ -84,7 +85,7 @@ class MessageSearch(FilteredSearch, ExpandsInBranches, AsksWhyNot, Asks["Message
     session_id, time and metadata. A ``preset`` fills in the threshold and the limit if the request does not set them.
 
     ``ranking`` has two values. "best", the default, ranks by the words of each message and of its neighbours, joined
-    with the vectors at a quarter of their weight; it sets no threshold unless one is given, and one that is given cuts
+    with the vectors by their weight; it sets no threshold unless one is given, and one that is given cuts
     by similarity whichever ranking found the message. A query without a letter or digit finds nothing, and the
     frame of a question ("did anyone mention") is not searched. With
     ``answers_first`` the words of the message that is excluded count in the messages that answer it, which lifts direct
@@ -119,7 +120,6 @@ class MessageSearch(FilteredSearch, ExpandsInBranches, AsksWhyNot, Asks["Message
     hybrid: Annotated[bool, Field(description="join vector ranking and keyword ranking; not with the ranking best")] = (
         False
     )
-    vector_weight: Annotated[PositiveFloat, Field(description="weight of vector ranking in the fusion")] = 1.0
     words_weight: Annotated[PositiveFloat, Field(description="weight of keyword ranking in the fusion")] = 1.0
     rrf_k: Annotated[int, Field(ge=1, le=10_000, description="constant k of reciprocal rank fusion")] = 60
     why_not: Annotated[

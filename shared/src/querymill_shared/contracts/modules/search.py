@@ -17,6 +17,7 @@ from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.modules.ingest import DocumentId
 from querymill_shared.contracts.results import Asks
+from querymill_shared.contracts.vectors_weight import WeighsVectors
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
@@ -46,7 +47,7 @@ def _with_weight(part: object) -> object:
     return {"description": part} if isinstance(part, str) else part
 
 
-class ModuleSearch(Filtered, ExpandsInBranches, AsksWhyNot, Asks["ModuleResult"]):
+class ModuleSearch(Filtered, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks["ModuleResult"]):
     """Find code documents that use the modules a request asks for.
 
     The modules and the text of the request are searched, and each of the ``sub_queries`` is a text channel of its own

@@ -29,6 +29,7 @@ from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.rerank import Combine
 from querymill_shared.contracts.results import Asks
+from querymill_shared.contracts.vectors_weight import WeighsVectors
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
@@ -45,7 +46,7 @@ Unit = Literal["page", "chunk"]
 CANDIDATES = 10
 
 
-class ReportSearch(FilteredSearch, Expands, AsksWhyNot, Asks["ReportResult"]):
+class ReportSearch(FilteredSearch, WeighsVectors, Expands, AsksWhyNot, Asks["ReportResult"]):
     """Find the passages or pages of reports that answer a question.
 
     ``top_n`` is the number of hits returned. ``candidates`` is the number of passages (or pages, if pages are

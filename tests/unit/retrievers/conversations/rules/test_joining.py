@@ -11,7 +11,7 @@ from querymill_workers.retrievers.conversations.rules.joining import UNKNOWN_LEN
 def test_vectors_weigh_the_more_the_shorter_entries_are(entry_words: float, vectors: float) -> None:
     weights = join_weights(entry_words)
     assert (weights.words, weights.entry_words) == (1.0, entry_words)
-    assert weights.vectors == pytest.approx(vectors)
+    assert weights.vectors.weight == pytest.approx(vectors)
 
 
 def test_among_long_entries_words_count_four_times_as_much_as_vectors() -> None:

@@ -46,7 +46,7 @@ def test_a_limit_leaves_the_head_of_the_list_as_it_is() -> None:
 
 def test_the_weights_are_those_of_the_request_and_halved_with_contexts() -> None:
     rankings = {"vector:message": [row("a")], "words:context": [row("b", "context")]}
-    both = search(include_context=True, vector_weight=3.0, words_weight=1.0, rrf_k=1)
+    both = search(include_context=True, vectors_weight=3.0, words_weight=1.0, rrf_k=1)
     first, second = fuse(rankings, both, QUESTION)
     assert [first.score, second.score] == pytest.approx([1.5 / 2, 0.5 / 2])
     assert first.explanation["weights"] == {"vector:message": 1.5}

@@ -114,8 +114,8 @@ def test_swapping_two_weights_swaps_the_documents_of_two_text_channels() -> None
 
 def test_vectors_weigh_a_quarter_of_the_words_of_the_same_text() -> None:
     """With the shares 10/13 and 3/13, text:1 weighs 0.769 and vectors:1 0.192, text:2 0.231 and vectors:2 0.058."""
-    weights = with_vectors({"modules": 2.0, "text:1": 10 / 13, "text:2": 3 / 13})
+    weights = with_vectors({"modules": 2.0, "text:1": 10 / 13, "text:2": 3 / 13}, 0.25)
     assert {name: round(weight, 3) for name, weight in weights.items()} == {
         "modules": 2.0, "text:1": 0.769, "text:2": 0.231, "vectors:1": 0.192, "vectors:2": 0.058,
     }  # fmt: skip
-    assert with_vectors({"modules": 0.001, "text": 1.0})["vectors"] == 0.25
+    assert with_vectors({"modules": 0.001, "text": 1.0}, 0.25)["vectors"] == 0.25

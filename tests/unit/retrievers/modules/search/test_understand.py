@@ -1,6 +1,7 @@
 import pytest
 
 from querymill_workers.retrievers.modules.search.understand import chosen_channels
+from querymill_workers.vectors.rules.weights import VectorsWeight
 
 
 @pytest.mark.parametrize(
@@ -17,4 +18,4 @@ from querymill_workers.retrievers.modules.search.understand import chosen_channe
 def test_vectors_are_searched_for_a_chinese_request_or_where_they_are_named(
     named: tuple[str, ...] | None, text: str, channels: tuple[str, ...]
 ) -> None:
-    assert chosen_channels(named, [text]) == channels
+    assert chosen_channels(named, [text], VectorsWeight(0.25)) == channels

@@ -10,6 +10,7 @@ from querymill_workers.retrievers.reports.rules.joining import (
     order_by_words,
 )
 from querymill_workers.retrievers.reports.rules.routing import Side
+from querymill_workers.vectors.rules.weights import VectorsWeight
 
 
 def page(document: str, number: int = 1) -> HitKey:
@@ -29,7 +30,7 @@ def test_words_are_ordered_by_their_share_of_each_querys_best() -> None:
 def test_two_orders_are_joined_by_their_ranks() -> None:
     fusion = fuse([QueryHit("q", page("v"), 0, 0.9), QueryHit("q", page("w"), 0, 0.8)], top_n=9)
     words = order_by_words([WordsHit("q", page(name), 0, 9.0 - n) for n, name in enumerate("xyv")])
-    ranking = joined(fusion, words)
+    ranking = joined(fusion, words, VectorsWeight(0.5))
     assert [hit.key.document for hit in ranking] == ["v", "x", "y", "w"]
     scores = [1 / 13 + 0.5 / 11, 1 / 11, 1 / 12, 0.5 / 12]
     assert [hit.score for hit in ranking] == pytest.approx(scores, abs=1e-6)

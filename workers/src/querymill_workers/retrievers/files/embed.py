@@ -5,9 +5,12 @@ from typing import Final
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles
+from querymill_shared.contracts.files.search import FileSearch
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.retrievers.files.ports import KIND, FilePorts
+from querymill_workers.text.languages import language_of
 from querymill_workers.vectors.embedding import Embeddable, submit_embedding
+from querymill_workers.vectors.rules.weights import VectorsWeight, choose_weight
 
 #: Each text may be as long as the model's input, and several jobs embed at once: a small server on few cores must
 #: answer before the call times out.
@@ -17,6 +20,13 @@ EMBEDDABLE: Final = Embeddable(KIND, batch=4, only_if_asked=True)
 def has_vectors(collection: str, ports: FilePorts) -> bool:
     """Return whether vectors were ever asked for. The model that searches compare is stored then, and only then."""
     return ports.vectors[KIND].active_model(collection) is not None
+
+
+def known_weight(request: FileSearch, model: str, ports: FilePorts) -> VectorsWeight | None:
+    """Return what the vectors of a model weigh in a search, None if neither the request nor an estimate says so."""
+    worth = ports.vectors[KIND].worth(request.collection, model=model)
+    weight = choose_weight(request.vectors_weight, worth, usual=1.0, language=language_of(request.query))
+    return None if weight.origin == "kind" else weight
 
 
 def ask_for_vectors(collection: str, ports: FilePorts) -> bool:

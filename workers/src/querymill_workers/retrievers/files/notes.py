@@ -8,6 +8,7 @@ from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.retrievers.files.rules.intent import Lines
 from querymill_workers.retrievers.files.rules.kinds import FileKind
 from querymill_workers.retrievers.files.rules.relevance import Evidence
+from querymill_workers.vectors.rules.weights import VectorsWeight
 
 
 class FileStepNotes(StepNotes):
@@ -17,9 +18,13 @@ class FileStepNotes(StepNotes):
 
 
 class FileSearchNotes(FileStepNotes):
-    """``found``: for each query of the step the paths of the files it found, best first."""
+    """``found``: for each query of the step the paths of the files it found, best first.
+
+    ``weight`` is that of the vectors, if they were searched and it is known.
+    """
 
     found: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    weight: VectorsWeight | None = None
 
 
 class DefinitionNotes(Notes):
@@ -33,13 +38,13 @@ class DefinitionNotes(Notes):
 class FileNotes(Notes):
     """A file that was evaluated.
 
-    ``tokens`` is what reading the whole file costs, ``excerpt_tokens`` what reading the excerpt does. ``words`` are
-    the words of the query that the file has, ``names`` the names it defines that have such a word. ``judged`` says
-    that the relevance is a language model's, and ``relevance_formula`` how it follows from the model's number, if it is
-    another one. ``parts`` are its best definitions, ``uses`` names that the best of them
-    use and others define. ``reason`` says what raised the relevance beside the words. ``grep_tokens`` is what reading
-    20 lines around each line with a rare word of the request costs. ``cells`` are those of a notebook that the excerpt
-    is in.
+    ``tokens`` is what reading the whole file costs, ``excerpt_tokens`` what reading the excerpt does. ``words`` are the
+    words of the query that the file has, ``names`` the names it defines that have such a word. ``judged`` says that the
+    relevance is a language model's, and ``relevance_formula`` how it follows from the model's number, if it is another
+    one. ``weight`` is that of its vector, if it is known. ``parts`` are its best definitions, ``uses`` names that the
+    best of them use and others define. ``reason`` says what raised the relevance beside the words. ``grep_tokens`` is
+    what reading 20 lines around each line with a rare word of the request costs. ``cells`` are those of a notebook that
+    the excerpt is in.
     """
 
     evidence: Evidence
@@ -57,6 +62,7 @@ class FileNotes(Notes):
     grep_tokens: int = 0
     cells: tuple[int, ...] = ()
     relevance_formula: str = ""
+    weight: VectorsWeight | None = None
 
 
 class EvaluationNotes(FileStepNotes):

@@ -9,6 +9,7 @@ from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.scores import ExplainedPart
+from querymill_workers.vectors.rules.weights import VectorsWeight
 
 
 class ChannelRank(NamedTuple):
@@ -41,7 +42,8 @@ class BranchNotes(StepNotes):
 
     ``raw`` is what recall returned for each part. ``ranking`` is the whole ranking, best first, and ``matches``
     explains its first ``top_k`` documents. ``weights`` are the weights of the fused channels; they are empty if only
-    module scores were used. The board holds named tuples as arrays.
+    module scores were used. ``weight`` says where that of the vectors comes from. The board holds named tuples as
+    arrays.
     """
 
     raw: tuple[RawRecall, ...]
@@ -52,6 +54,7 @@ class BranchNotes(StepNotes):
     lexicon_version: int
     unknown_modules: tuple[str, ...] = ()
     why_not: Absence | None = None
+    weight: VectorsWeight | None = None
 
 
 class LexiconNotes(Notes):

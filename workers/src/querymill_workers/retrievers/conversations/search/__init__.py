@@ -60,7 +60,7 @@ def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) ->
     if near.asked:
         laps.lap("vectors")
     scored = score_sessions(question, recalled, near.sessions, ports)
-    ranking = rank_sessions(question, recalled, scored, near.sessions)
+    ranking = rank_sessions(question, recalled, scored, near.sessions, near.worth)
     chosen = choose_hits(question, ranking)
     laps.lap("rank")
     passages = find_passages(question, recalled, chosen, ports.conversations)

@@ -8,23 +8,35 @@ from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.passages import NearSession
 from querymill_workers.retrievers.conversations.rules.diversification import Placed, Ranked, age_of, diversify
-from querymill_workers.retrievers.conversations.rules.joining import UNKNOWN_LENGTH, join_orders, join_weights
+from querymill_workers.retrievers.conversations.rules.joining import join_orders, join_weights
 from querymill_workers.retrievers.conversations.search.score import ScoredSession, ScoredSessions
 from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
+from querymill_workers.text.languages import language_of
+from querymill_workers.vectors.rules.worth import VectorsWorth
 
 #: A session is about a subject if its best passage has this share of the best score of all.
 ABOUT: Final = 0.5
 
 
 def rank_sessions(
-    question: ConversationQuestion, recalled: CachedSearch, scored: ScoredSessions, near: Sequence[NearSession]
+    question: ConversationQuestion,
+    recalled: CachedSearch,
+    scored: ScoredSessions,
+    near: Sequence[NearSession],
+    worth: VectorsWorth | None = None,
 ) -> list[ScoredSession]:
-    """Order all sessions that were scored, best first."""
-    ranking = join_near(recalled, scored, near) if near else list(scored.by_words)
+    """Order all sessions that were scored, best first. ``worth`` is what is known of the vectors."""
+    ranking = join_near(question, recalled, scored, near, worth) if near else list(scored.by_words)
     return ranking if question.request.diversify else order_by_time(question, recalled, ranking)
 
 
-def join_near(recalled: CachedSearch, scored: ScoredSessions, near: Sequence[NearSession]) -> list[ScoredSession]:
+def join_near(
+    question: ConversationQuestion,
+    recalled: CachedSearch,
+    scored: ScoredSessions,
+    near: Sequence[NearSession],
+    worth: VectorsWorth | None,
+) -> list[ScoredSession]:
     """Join the candidates with the nearest sessions, best first, ties by id.
 
     Where a time was relaxed, what the words found within it stays above the rest.
@@ -33,7 +45,7 @@ def join_near(recalled: CachedSearch, scored: ScoredSessions, near: Sequence[Nea
     by_words = [each.hit.id for each in scored.by_words]
     passages = {found.session_id: found for found in near if found.session_id in by_id}
     length = next((hit.scored.statistics.average for hit in recalled.candidates if hit.scored is not None), None)
-    weights = UNKNOWN_LENGTH if length is None else join_weights(length)
+    weights = join_weights(length, question.request.vectors_weight, worth, language_of(question.request.query))
     joined = [
         replace(by_id[hit.key], joined=hit, weights=weights, near=passages.get(hit.key))
         for hit in join_orders(by_words, list(passages), weights)

@@ -16,6 +16,7 @@ from querymill_workers.retrievers.conversations.search.score import ScoredSessio
 from querymill_workers.text import bm25
 from querymill_workers.text.rank_fusion import JoinedHit
 from querymill_workers.text.thesaurus import WEIGHT
+from querymill_workers.vectors.rules.weights import explain_weight
 from querymill_workers.words.parts import part_of
 
 
@@ -87,7 +88,8 @@ def explain_join(joined: JoinedHit[str], candidate: ScoredSession) -> dict[str, 
     explained: dict[str, Any] = {
         "formula": JOIN_FORMULA,
         "k": RRF_K,
-        "weights": {"words": weights.words, "vectors": weights.vectors},
+        "weights": {"words": weights.words, "vectors": weights.vectors.weight},
+        **explain_weight(weights.vectors),
         "entry_words": weights.entry_words,
         "ranks": dict(joined.ranks),
         "score": joined.score,

@@ -19,6 +19,7 @@ from querymill_workers.retrievers.conversations.ports.passages import NearSessio
 from querymill_workers.retrievers.conversations.ports.sessions import KIND
 from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 from querymill_workers.vectors.question import embed_question
+from querymill_workers.vectors.rules.worth import VectorsWorth
 
 #: Time kept free before the deadline, so that the words can answer after a failed embedding, in seconds.
 FALLBACK_MARGIN_S: Final = 0.3
@@ -28,13 +29,14 @@ FALLBACK_MARGIN_S: Final = 0.3
 class RecalledByVectors:
     """The sessions nearest to a question, nearest first, what is missing, and the provider calls and tokens.
 
-    ``asked`` tells whether vectors were to be joined at all.
+    ``asked`` tells whether vectors were to be joined at all, and ``worth`` what they are worth, if that is known.
     """
 
     sessions: tuple[NearSession, ...] = ()
     gaps: tuple[Degradation, ...] = ()
     usage: ProviderUsage = field(default_factory=ProviderUsage)
     asked: bool = True
+    worth: VectorsWorth | None = None
 
 
 def recall_by_vectors(
@@ -71,7 +73,10 @@ def recall_by_vectors(
     cuts = (Degradation(stage="embed", reason=cut, code="cut") for cut in embedded.cuts)
     gaps = (*lacking(found.pending), *cuts)
     # A passage at a right angle, or beyond, has nothing to do with the question.
-    return RecalledByVectors(tuple(near for near in found.sessions if near.cosine > 0), gaps, embedded.usage)
+    sessions = tuple(near for near in found.sessions if near.cosine > 0)
+    return RecalledByVectors(
+        sessions, gaps, embedded.usage, worth=vectors.worth(request.collection, model=embedded.model)
+    )
 
 
 def lacking(pending: int) -> tuple[Degradation, ...]:

@@ -12,6 +12,7 @@ from querymill_workers.retrievers.files.rules.intent import Intent
 from querymill_workers.text.bm25 import Scored, saturation
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.text.words import words
+from querymill_workers.vectors.rules.weights import VectorsWeight
 
 #: Weights of the path's words and of the defined names beside the body's, whose weight is 1.
 PATH, NAMES = 5, 2
@@ -130,12 +131,34 @@ def rounded(evidence: Evidence) -> Evidence:
     return replace(evidence, **{name: round(value, 6) for name, value in asdict(evidence).items() if value is not None})
 
 
-def relevance(evidence: Evidence, profiles: FileProfiles) -> float:
+def relevance(evidence: Evidence, profiles: FileProfiles, weight: VectorsWeight | None = None) -> float:
     """Return a file's relevance, from 0 to 1: the weighted evidence, mapped by the profile's bands.
 
-    A file that its words alone make medium or high is at least medium, however low its cosine (`least_by_words`).
+    If it is known what the vectors of the collection are worth, or the request says so, its ``weight`` joins what the
+    words and what the vectors make of the file (`joined`). A file that its words alone make medium or high is at least
+    medium, however low its cosine (`least_by_words`).
     """
-    return max(mapped(evidence, profile_of(evidence, profiles)), least_by_words(evidence, profiles))
+    by_evidence = (
+        mapped(evidence, profile_of(evidence, profiles)) if weight is None else joined(evidence, profiles, weight)
+    )
+    return max(by_evidence, least_by_words(evidence, profiles))
+
+
+def joined(evidence: Evidence, profiles: FileProfiles, weight: VectorsWeight) -> float:
+    """Join what the words of a file make of it with what its nearest chunk does: ``(words + w × vectors) / (1 + w)``.
+
+    The vectors make of it its calibrated similarity, or without a calibration what the profile with vectors does. A
+    file without a vector has its words alone. Worked example: words 0.6, vectors 0.9 and w = 0.5 give
+    (0.6 + 0.45) / 1.5 = 0.7.
+    """
+    words, cosine, worth = mapped(evidence, profiles.words), evidence.vector, weight.worth
+    if cosine is None:
+        return words
+    if worth is not None and worth.points:
+        vectors = min(1.0, max(0.0, Calibration(worth.points).similarity(cosine)))
+    else:
+        vectors = mapped(evidence, profile_of(evidence, profiles))
+    return (words + weight.weight * vectors) / (1 + weight.weight)
 
 
 def least_by_words(evidence: Evidence, profiles: FileProfiles) -> float:

@@ -23,6 +23,7 @@ from querymill_workers.retrievers.files.rules.kinds import FileKind
 from querymill_workers.retrievers.files.rules.relevance import evidence_of, relevance, rounded
 from querymill_workers.retrievers.files.rules.structure import Expected, raised
 from querymill_workers.text.bm25 import Scored
+from querymill_workers.vectors.rules.weights import VectorsWeight
 
 #: Words and names that the result shows of a file.
 SHOWN_WORDS: Final = 6
@@ -50,9 +51,18 @@ class SourceText:
 
 
 def weigh(
-    text: SourceText, intent: Intent, scored: Scored | None, cosine: float | None, expected: Expected, ports: FilePorts
+    text: SourceText,
+    intent: Intent,
+    scored: Scored | None,
+    cosine: float | None,
+    expected: Expected,
+    ports: FilePorts,
+    weight: VectorsWeight | None = None,
 ) -> FileNotes:
-    """Note what speaks for a file, in numbers and in words, and how relevant that makes it."""
+    """Note what speaks for a file, in numbers and in words, and how relevant that makes it.
+
+    ``weight`` is that of the vectors, None if nothing is known of them.
+    """
     found = scored_definitions(intent, text.content, definitions_of(text.content, text.symbols))
     best = lifted(found, gains=expected.gains, lines=expected.lines.get(text.path, ()))
     of_definitions = score_of_file(scored_one.score for scored_one in found)
@@ -63,7 +73,7 @@ def weigh(
             intent, scored, path=text.path, names=names, passage=passage, definitions=of_definitions, cosine=cosine
         )
     )
-    own = relevance(evidence, ports.file_profiles)
+    own = relevance(evidence, ports.file_profiles, weight)
     worth, reason = raised(own, text.path, text.kind, text.symbols, expected)
     held = sorted(scored.terms, key=lambda term: -term.score) if scored is not None else []
     file_lines = lines_of(text.content)
@@ -83,6 +93,7 @@ def weigh(
         kind=text.kind,
         cells=tuple(cells_of(text.path, file_lines, lines)),
         grep_tokens=ports.count_tokens(grep),
+        weight=None if cosine is None else weight,
     )
 
 

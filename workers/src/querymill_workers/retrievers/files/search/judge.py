@@ -9,7 +9,7 @@ from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import ProviderUsage
-from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors
+from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors, known_weight
 from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.retrievers.files.rules.intent import intent_of
@@ -18,6 +18,7 @@ from querymill_workers.retrievers.files.rules.structure import Expected
 from querymill_workers.retrievers.files.search.evidence import SourceText, excerpted, weigh
 from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis, meaning_of
 from querymill_workers.vectors.question import embed_question
+from querymill_workers.vectors.rules.weights import VectorsWeight
 
 #: Files whose BM25 score for the request is looked up; any further file counts as having none of its words.
 SCORED: Final = 2_000
@@ -44,10 +45,11 @@ def judge(
     hits = ports.words.search(request.collection, SPACE, query.recalled, limit=SCORED)
     scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
     texts = read_files(paths, request.collection, ports)
-    cosines, missing = compare_vectors(paths, claim, request, ports, had_vector=had_vector)
+    cosines, weight, missing = compare_vectors(paths, claim, request, ports, had_vector=had_vector)
     intent = intent_of(query.text, list(scored.values()), query.synonyms)
     files = {
-        path: weigh(text, intent, scored.get(path), cosines.get(path), expected, ports) for path, text in texts.items()
+        path: weigh(text, intent, scored.get(path), cosines.get(path), expected, ports, weight)
+        for path, text in texts.items()
     }
     judged, usage, unjudged = ask_judge(files, texts, claim, request, ports)
     said = {"judged": True, "relevance_formula": ports.judge.relevance_formula if judged else ""}
@@ -75,10 +77,13 @@ def read_files(paths: Sequence[str], collection: str, ports: FilePorts) -> dict[
 
 def compare_vectors(
     paths: Sequence[str], claim: Claim, request: FileSearch, ports: FilePorts, *, had_vector: bool
-) -> tuple[Mapping[str, float], Sequence[Degradation]]:
-    """Return the cosine of each file's chunk nearest to the request; if the vector is missing, none and the reason."""
+) -> tuple[Mapping[str, float], VectorsWeight | None, Sequence[Degradation]]:
+    """Return the cosine of each file's chunk nearest to the request, and what it weighs, if that is known.
+
+    If the vector is missing, there is no cosine, and a reason.
+    """
     if "vectors" not in request.searched_channels or not has_vectors(request.collection, ports):
-        return {}, ()
+        return {}, None, ()
     try:
         patience_s = EMBEDDING_PATIENCE_S if had_vector else ONCE_MORE_S
         question = embed_question(
@@ -87,10 +92,11 @@ def compare_vectors(
     except (Unavailable, Refused) as error:
         if error.code == "store_down":
             raise
-        return {}, (Degradation(stage=claim.step, reason=f"judged by words alone: {error}", code=error.code),)
+        gap = Degradation(stage=claim.step, reason=f"judged by words alone: {error}", code=error.code)
+        return {}, None, (gap,)
     vector, model = question.vectors[0], question.model
     near = ports.files.nearest(request.collection, vector, model=model, limit=len(paths), paths=paths)
-    return {hit.path: hit.cosine for hit in near.found}, ()
+    return {hit.path: hit.cosine for hit in near.found}, known_weight(request, model, ports), ()
 
 
 def ask_judge(

@@ -10,7 +10,7 @@ from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import MalformedInput, Refused, Unavailable
-from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors
+from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors, known_weight
 from querymill_workers.retrievers.files.notes import FileSearchNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.retrievers.files.rules.candidates import MAX_CANDIDATES
@@ -140,6 +140,7 @@ def search_vectors(
     return FileSearchNotes(
         found=found,
         usage=question.usage.noted(),
+        weight=known_weight(request, question.model, ports),
         degraded=name_missing(EMBED, pending, "pending") + name_missing(claim.step, question.cuts, "cut"),
     )
 

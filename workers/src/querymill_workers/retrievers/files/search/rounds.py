@@ -142,11 +142,12 @@ def _rank(searches: Sequence[Step], *, evaluated: Collection[str]) -> list[FileC
     rankings: dict[str, Sequence[str]] = {}
     weights: dict[str, float] = {}
     for step in searches:
-        place = FileStep.parse(step.name)
-        for query, paths in FileSearchNotes.of(step).found.items():
+        place, notes = FileStep.parse(step.name), FileSearchNotes.of(step)
+        usual = WEIGHTS.get(None if place is None else place.part, 1.0)
+        own = usual if notes.weight is None else notes.weight.weight
+        for query, paths in notes.found.items():
             rankings[query] = paths
-            is_named = query in (NAMED_FILES, NAMED_SYMBOLS)
-            weights[query] = NAMED_WEIGHT if is_named else WEIGHTS.get(None if place is None else place.part, 1.0)
+            weights[query] = NAMED_WEIGHT if query in (NAMED_FILES, NAMED_SYMBOLS) else own
     return candidates(rankings, evaluated=evaluated, weights=weights)
 
 

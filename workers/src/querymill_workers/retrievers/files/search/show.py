@@ -25,10 +25,17 @@ from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted
 from querymill_workers.retrievers.files.rules.context import Context
 from querymill_workers.retrievers.files.rules.kinds import OTHER_KINDS
-from querymill_workers.retrievers.files.rules.relevance import FileProfiles, least_by_words, profile_of, relevance
+from querymill_workers.retrievers.files.rules.relevance import (
+    FileProfiles,
+    least_by_words,
+    mapped,
+    profile_of,
+    relevance,
+)
 from querymill_workers.retrievers.files.search.choose import ChosenFiles
 from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis
 from querymill_workers.retrievers.files.search.rounds import EvaluatedFile, Round, evaluated_files
+from querymill_workers.vectors.rules.weights import explain_weight
 
 #: Files that an agent without this search would read whole.
 TOP_FILES: Final = 5
@@ -81,14 +88,35 @@ def explain_relevance(notes: FileNotes, profiles: FileProfiles) -> dict[str, Any
     if notes.judged:
         formula = {"relevance_formula": notes.relevance_formula} if notes.relevance_formula else {}
         return {"formula": "judged by a language model"} | formula | evidence
-    profile, least = profile_of(notes.evidence, profiles), least_by_words(notes.evidence, profiles)
-    how = {"formula": "bands(Σ weight × evidence)", "weights": dict(profile.weights), "bands": profile.bands.points}
+    least = least_by_words(notes.evidence, profiles)
+    how = explain_joined(notes, profiles) if notes.weight is not None else explain_mapped(notes, profiles)
     explained: dict[str, Any] = how | ({"at least, by its words": round(least, DECIMALS)} if least else {}) | evidence
     if notes.kind == "code" and not notes.reason:
         return explained
     kind = {} if notes.kind == "code" else {"kind": notes.kind, "share of a kind not asked for": OTHER_KINDS}
-    by_evidence = {"by the evidence": round(relevance(notes.evidence, profiles), DECIMALS)}
+    by_evidence = {"by the evidence": round(relevance(notes.evidence, profiles, notes.weight), DECIMALS)}
     return explained | by_evidence | kind | ({"raised": notes.reason} if notes.reason else {})
+
+
+def explain_mapped(notes: FileNotes, profiles: FileProfiles) -> dict[str, Any]:
+    """Say how the evidence for a file is mapped to its relevance."""
+    profile = profile_of(notes.evidence, profiles)
+    return {"formula": "bands(Σ weight × evidence)", "weights": dict(profile.weights), "bands": profile.bands.points}
+
+
+def explain_joined(notes: FileNotes, profiles: FileProfiles) -> dict[str, Any]:
+    """Say how what the words of a file make of it is joined with what its vector does, by a known weight."""
+    weight = notes.weight
+    if weight is None:
+        return {}
+    points = weight.worth.points if weight.worth is not None else ()
+    return {
+        "formula": "(words + vectors_weight × vectors) / (1 + vectors_weight)",
+        "vectors_weight": weight.weight,
+        **explain_weight(weight),
+        "words": round(mapped(notes.evidence, profiles.words), DECIMALS),
+        "calibration": [list(point) for point in points],
+    }
 
 
 def show_result(

@@ -12,6 +12,7 @@ from querymill_shared.contracts.messages.search import Channel, Mode
 from querymill_shared.values import value
 from querymill_workers.retrievers.messages.rules.sessions import MessageRow
 from querymill_workers.text.calibration import Calibration
+from querymill_workers.vectors.rules.worth import VectorsWorth
 
 #: The similarity of a hit whose vector was not compared.
 TEXT_SIMILARITY: Final = 0.5
@@ -21,12 +22,16 @@ SIMILARITY_PLACES: Final = 6
 
 @value
 class CalibratedQuestion:
-    """A question as rows are compared with it; a hit by its vector has at least the cosine ``min_cosine``."""
+    """A question as rows are compared with it; a hit by its vector has at least the cosine ``min_cosine``.
+
+    ``worth`` is what the vectors of the model are worth on the collection, None if that is not known.
+    """
 
     vector: npt.NDArray[np.float32]
     model: str
     calibration: Calibration
     min_cosine: float
+    worth: VectorsWorth | None = None
 
     def similarity(self, row: MessageRow) -> float:
         """Return the calibrated similarity of a row, or `TEXT_SIMILARITY` if the row has no vector of the model."""

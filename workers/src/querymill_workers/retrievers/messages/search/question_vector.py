@@ -15,6 +15,7 @@ from querymill_workers.retrievers.messages.search.matches import CalibratedQuest
 from querymill_workers.retrievers.messages.search.understand import MessageQuestion
 from querymill_workers.text.calibration import ROUNDING, Calibration
 from querymill_workers.vectors.question import compared_model, embed_by
+from querymill_workers.vectors.rules.worth import VectorsWorth
 
 #: Time kept free before the deadline, so that a search by text can follow a failed embedding, in seconds.
 FALLBACK_MARGIN_S: Final = 0.3
@@ -63,8 +64,10 @@ def begin_embedding(claim: Claim, asked: MessageQuestion, ports: MessagePorts) -
             )  # fmt: skip
         except (Unavailable, Refused) as error:
             return gap_of(error)
-        floor = least_cosine(request.similarity_threshold, calibration)
-        question = CalibratedQuestion(embedded.vectors[0], embedded.model, calibration, floor)
+        worth = ports.vectors[EMBEDDABLE.retriever].worth(request.collection, model=embedded.model)
+        mapped = calibration_on(worth, calibration)
+        floor = least_cosine(request.similarity_threshold, mapped)
+        question = CalibratedQuestion(embedded.vectors[0], embedded.model, mapped, floor, worth)
         return MessageVector(question, embedded.usage, tuple(Gap("embed", cut, "cut") for cut in embedded.cuts))
 
     if not asked.joins_neighbours:
@@ -79,6 +82,11 @@ def gap_of(error: Unavailable | Refused) -> Gap:
     if error.code == "store_down":
         raise error
     return Gap("embed", str(error), error.code)
+
+
+def calibration_on(worth: VectorsWorth | None, profile: Calibration) -> Calibration:
+    """Return a model's profile, which was measured on judged pairs, or else what its collection was estimated by."""
+    return Calibration(worth.points) if worth is not None and not profile.points else profile
 
 
 def least_cosine(threshold: float | None, calibration: Calibration) -> float:

@@ -30,6 +30,7 @@ from querymill_workers.retrievers.modules.search.recall import recall_documents
 from querymill_workers.retrievers.modules.search.show import conclude
 from querymill_workers.retrievers.modules.search.understand import understand_request
 from querymill_workers.retrievers.modules.search.why_not import explain_absence
+from querymill_workers.vectors.rules.worth import VectorsWorth
 
 
 def step(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Sequence[Bell]:
@@ -39,6 +40,13 @@ def step(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Sequence[Be
     if picture is not None:
         conclude(picture, request, ports)
     return []
+
+
+def find_worth(request: ModuleSearch, ports: ModulePorts) -> VectorsWorth | None:
+    """Return what the vectors of the descriptions are worth, None if that is not known."""
+    vectors = ports.vectors["modules"]
+    model = vectors.active_model(request.collection)
+    return None if model is None else vectors.worth(request.collection, model=model)
 
 
 def run_branch(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Outcome:
@@ -53,7 +61,7 @@ def run_branch(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Outco
     laps.lap("parts")
     vocabulary = ports.modules.vocabulary(request.collection)
     understood = understand_request(
-        parts.weighted, vocabulary, request, ports.shorthands, ports.thesauri["modules"]
+        parts.weighted, vocabulary, request, ports.shorthands, ports.thesauri["modules"], find_worth(request, ports)
     )  # fmt: skip
     recalled = recall_documents(understood, claim, request, ports, laps)
     judged = judge_documents(understood, recalled, request)
@@ -82,5 +90,6 @@ def run_branch(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Outco
         usage=(parts.usage + recalled.vectors.usage).noted(),
         unknown_modules=understood.unknown,
         why_not=absence,
+        weight=understood.weight,
     )
     return Outcome(hits={claim.step: hits}, notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)

@@ -27,8 +27,6 @@ NAMED_WEIGHT: Final = 2.0
 #: better, so the weight is small: a guess breaks ties and adds documents that the text channel did not find.
 GUESSED_WEIGHT: Final = 0.001
 TEXT_WEIGHT: Final = 1.0
-#: Weight of the vectors of a text beside its words. On English requests they measured below the words even so.
-VECTORS_WEIGHT: Final = 0.25
 _NAMING: Final[frozenset[Rule]] = frozenset({"path", "class", "alias"})
 _NAMING_IN_PARTS: Final[frozenset[Rule]] = _NAMING | {"shorthand"}
 
@@ -49,7 +47,7 @@ def choose_documents(understood: UnderstoodRequest, judged: JudgedDocuments, req
     """Fuse the channels by rank. Without another channel than the modules, their scores are kept."""
     weights = channel_weights(understood.parts, given=bool(request.sub_queries)) if judged.others else {}
     if VECTORS in understood.channels:
-        weights = with_vectors(weights)
+        weights = with_vectors(weights, understood.weight.weight)
     ranking = fuse_channels(judged.by_modules, judged.others, weights=weights)
     scored = {hit.document: hit for hit in judged.by_modules}
     matches = tuple(
@@ -88,15 +86,13 @@ def names_modules(part: AskedPart, naming: frozenset[Rule]) -> bool:
     return any(module.rule in naming for module in part.modules)
 
 
-def with_vectors(weights: Mapping[str, float]) -> dict[str, float]:
-    """Return weights with those of the vector channels: a quarter of the weight of the words of the same text.
+def with_vectors(weights: Mapping[str, float], beside: float) -> dict[str, float]:
+    """Return weights with those of the vector channels: ``beside`` 1 of the words of the same text.
 
-    With the shares 10/13 and 3/13, ``text:1`` weighs 0.769 and ``vectors:1`` 0.192, ``text:2`` 0.231 and ``vectors:2``
-    0.058.
+    With 0.25 and the shares 10/13 and 3/13, ``text:1`` weighs 0.769 and ``vectors:1`` 0.192, ``text:2`` 0.231 and
+    ``vectors:2`` 0.058.
     """
-    vectors = {
-        vectors_channel(name): VECTORS_WEIGHT * weight for name, weight in weights.items() if name.startswith(TEXT)
-    }
+    vectors = {vectors_channel(name): beside * weight for name, weight in weights.items() if name.startswith(TEXT)}
     return {**weights, **vectors}
 
 

@@ -28,7 +28,9 @@ from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.scores import SHOWN_PLACES
 from querymill_workers.retrievers.modules.search.prompt import PromptDocument, build_prompt
+from querymill_workers.retrievers.modules.search.understand import VECTORS
 from querymill_workers.text.rank_fusion import K
+from querymill_workers.vectors.rules.weights import explain_weight
 
 #: How a score is computed from the explanation of each part.
 FORMULAS: Final[Mapping[ScoreMode, str]] = {
@@ -125,7 +127,7 @@ def fetch_hits(notes: BranchNotes, request: ModuleSearch, ports: ModulePorts) ->
     best = notes.ranking[: request.top_k]
     documents = ports.modules.documents(request.collection, [hit.document for hit in best])
     return tuple(
-        to_hit(documents[hit.document], hit, matches, notes.weights, request)
+        to_hit(documents[hit.document], hit, matches, notes, request)
         for hit, matches in zip(best, notes.matches, strict=True)
         if hit.document in documents
     )
@@ -135,12 +137,15 @@ def to_hit(
     document: ModuleDocument,
     hit: FusedDocument,
     matches: MatchReasons,
-    weights: Mapping[str, float],
+    notes: BranchNotes,
     request: ModuleSearch,
 ) -> ModuleDocumentHit:
     """Build a hit, with every number that its score is made of."""
+    weights = notes.weights
+    compared = any(name.startswith(VECTORS) for name in hit.channels) and notes.weight is not None
+    origin = explain_weight(notes.weight) if compared and notes.weight is not None else {}
     why: dict[str, Any] = (
-        {"formula": "Σ weight / (k + rank)", "k": K, "weights": {name: weights[name] for name in hit.channels}}
+        {"formula": "Σ weight / (k + rank)", "k": K, "weights": {name: weights[name] for name in hit.channels}} | origin
         if weights
         else {"formula": FORMULAS[request.mode], "mode": request.mode, "match": request.match}
     )

@@ -15,6 +15,8 @@ from querymill_workers.retrievers.modules.rules.names import analyze_query, shor
 from querymill_workers.retrievers.modules.rules.scores import AskedPart
 from querymill_workers.text.languages import language_of
 from querymill_workers.text.thesaurus import Thesaurus
+from querymill_workers.vectors.rules.weights import VectorsWeight, choose_weight
+from querymill_workers.vectors.rules.worth import VectorsWorth
 from querymill_workers.words.asked import Beside, asked_terms
 
 #: The channels of a search. Each part that was given has a text and a vector channel of its own: ``text:1`` and
@@ -22,6 +24,11 @@ from querymill_workers.words.asked import Beside, asked_terms
 MODULES: Final = "modules"
 TEXT: Final = "text"
 VECTORS: Final = "vectors"
+#: Weight of the vectors of a text beside its words, if nothing is known of them. On English requests they measured
+#: below the words even so.
+USUAL_WEIGHT: Final = 0.25
+#: Vectors that weigh less change almost no place, and are not worth a call of the model.
+LEAST_WEIGHT: Final = 0.05
 
 
 @value
@@ -39,13 +46,17 @@ class ChannelText:
 
 @value
 class UnderstoodRequest:
-    """What a request asks for. ``unknown`` are the modules that it names and that no document has."""
+    """What a request asks for. ``unknown`` are the modules that it names and that no document has.
+
+    ``weight`` is that of the vectors, where they are a channel.
+    """
 
     parts: Sequence[AskedPart]
     channels: Sequence[str]
     texts: Mapping[str, ChannelText]
     unknown: tuple[str, ...]
     vocabulary: Vocabulary
+    weight: VectorsWeight = VectorsWeight(USUAL_WEIGHT)
 
 
 def understand_request(
@@ -54,13 +65,18 @@ def understand_request(
     request: ModuleSearch,
     shorthands: Mapping[str, Sequence[str]],
     thesaurus: Thesaurus,
+    worth: VectorsWorth | None,
 ) -> UnderstoodRequest:
-    """Understand the weighted parts of a request by the names and the lexicon of its collection."""
+    """Understand the weighted parts of a request by the names and the lexicon of its collection.
+
+    ``worth`` is what the vectors are worth there, None if that is not known.
+    """
     each_share = shares([weight for _, weight in weighted])
     texts = {TEXT: request.query}
     if request.sub_queries:
         texts = {text_channel(place): text for place, (text, _) in enumerate(weighted, start=1)}
-    channels = chosen_channels(request.channels, [request.query, *texts.values()])
+    weight = choose_weight(request.vectors_weight, worth, usual=USUAL_WEIGHT, language=language_of(request.query))
+    channels = chosen_channels(request.channels, [request.query, *texts.values()], weight)
     known = shorthands_of(shorthands, vocabulary.names)
     lexicon = vocabulary.lexicon if request.lexicon else EMPTY
     parts = [
@@ -77,6 +93,7 @@ def understand_request(
         texts={channel: channel_text(text, by_words[channel], request, thesaurus) for channel, text in texts.items()},
         unknown=tuple(dict.fromkeys(module.name for module in unknown)),
         vocabulary=vocabulary,
+        weight=weight,
     )
 
 
@@ -109,12 +126,14 @@ def vectors_channel(text: str) -> str:
     return f"{VECTORS}{text.removeprefix(TEXT)}"
 
 
-def chosen_channels(named: Sequence[str] | None, texts: Iterable[str]) -> tuple[str, ...]:
+def chosen_channels(named: Sequence[str] | None, texts: Iterable[str], weight: VectorsWeight) -> tuple[str, ...]:
     """Return the channels to search: those that the request names, else modules and text.
 
-    A Chinese request has few words in common with English descriptions, so vectors are compared, too.
+    Vectors are compared, too, if they are asked for or estimated to be worth it. So they are for a Chinese request: it
+    has few words in common with English descriptions.
     """
     if named is not None:
         return tuple(named)
     is_chinese = any(language_of(text) == "zh" for text in texts)
-    return (MODULES, TEXT, VECTORS) if is_chinese else (MODULES, TEXT)
+    is_worth_it = weight.origin != "kind" and weight.weight >= LEAST_WEIGHT
+    return (MODULES, TEXT, VECTORS) if is_chinese or is_worth_it else (MODULES, TEXT)

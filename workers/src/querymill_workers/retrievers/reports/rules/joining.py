@@ -7,9 +7,11 @@ from typing import Any, Final, NamedTuple
 from querymill_workers.retrievers.reports.rules.fusion import FusedPassage, HitKey, QueryHit, explain, fuse
 from querymill_workers.retrievers.reports.rules.routing import Side
 from querymill_workers.text.rank_fusion import reciprocal_rank_fusion
+from querymill_workers.vectors.rules.weights import VectorsWeight, explain_weight
 
-#: What a rank in either order weighs, and the constant of the formula. Measured: tests/quality/reports.md.
-WEIGHTS: Final[Mapping[str, float]] = {"words": 1.0, "vectors": 0.5}
+#: What a rank by words weighs, and by vectors if nothing is known of them. Measured: tests/quality/reports.md.
+WORDS_WEIGHT, USUAL_WEIGHT = 1.0, 0.5
+#: The constant of the formula.
 K: Final = 10
 _SHOWN_PLACES: Final = 6
 
@@ -27,7 +29,8 @@ class RankedHit(NamedTuple):
     """A page or chunk of the ranking. ``fused`` is None if no vector found it, and ``by_words`` if no word did.
 
     ``score`` is rounded for display. ``ranks`` are those in the order of the words and of the vectors, from 1; without
-    them the score is that of the fusion alone. ``side`` is the company and period that it has its place for.
+    them the score is that of the fusion alone. ``weight`` is that of the vectors. ``side`` is the company and period
+    that it has its place for.
     """
 
     key: HitKey
@@ -36,6 +39,7 @@ class RankedHit(NamedTuple):
     fused: FusedPassage | None = None
     by_words: FusedPassage | None = None
     ranks: Mapping[str, int] | None = None
+    weight: VectorsWeight = VectorsWeight(USUAL_WEIGHT)
     side: str | None = None
     duplicates: tuple[HitKey, ...] = ()
 
@@ -60,21 +64,22 @@ def order_by_words(found: Iterable[WordsHit]) -> list[FusedPassage]:
     return fuse(shares, top_n=len(shares))
 
 
-def joined(fusion: Sequence[FusedPassage], by_words: Sequence[FusedPassage]) -> list[RankedHit]:
-    """Join two orders by weighted reciprocal ranks: ``1 / (10 + words_rank) + 0.5 / (10 + vectors_rank)``.
-
-    What only one of them has gets nothing from the other. A hit that is third by words and first by vectors scores
-    1/13 + 0.5/11 = 0.1224, more than one that is second by words alone (1/12 = 0.0833). Ties break on the key.
+def joined(fusion: Sequence[FusedPassage], by_words: Sequence[FusedPassage], weight: VectorsWeight) -> list[RankedHit]:
+    """Join two orders by weighted reciprocal ranks: ``1 / (10 + words_rank) + weight / (10 + vectors_rank)``.
+     What only one of them has gets nothing from the other. With the weight 0.5, a hit that is third by words and first by
+    vectors scores 1/13 + 0.5/11 = 0.1224, more than one that is second by words alone (1/12 = 0.0833). Ties break on the
+    key.
     """
     of_fusion, of_words = {hit.key: hit for hit in fusion}, {hit.key: hit for hit in by_words}
     keys = {key.encoded(): key for key in (*of_fusion, *of_words)}
     orders = {"words": [hit.key.encoded() for hit in by_words], "vectors": [hit.key.encoded() for hit in fusion]}
     ranking = []
-    for hit in reciprocal_rank_fusion(orders, weights=WEIGHTS, k=K):
+    weights = {"words": WORDS_WEIGHT, "vectors": weight.weight}
+    for hit in reciprocal_rank_fusion(orders, weights=weights, k=K):
         key = keys[hit.key]
         fused, words = of_fusion.get(key), of_words.get(key)
         passage = fused.passage if words is None and fused is not None else words.passage if words is not None else 0
-        ranking.append(RankedHit(key, round(hit.score, _SHOWN_PLACES), passage, fused, words, hit.ranks))
+        ranking.append(RankedHit(key, round(hit.score, _SHOWN_PLACES), passage, fused, words, hit.ranks, weight))
     return ranking
 
 
@@ -116,8 +121,9 @@ def explain_ranked(hit: RankedHit, *, inner_factor: float) -> dict[str, Any]:
             "formula": "words_weight / (k + words_rank) + vectors_weight / (k + vectors_rank)",
             "fusion_formula": fusion["formula"],
             "fusion_score": fusion["score"],
-            "words_weight": WEIGHTS["words"],
-            "vectors_weight": WEIGHTS["vectors"],
+            "words_weight": WORDS_WEIGHT,
+            "vectors_weight": hit.weight.weight,
+            **explain_weight(hit.weight),
             "k": K,
             "words_rank": hit.ranks.get("words"),
             "vectors_rank": hit.ranks.get("vectors"),

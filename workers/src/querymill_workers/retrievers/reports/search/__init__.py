@@ -29,6 +29,7 @@ from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps, worth_telling
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports.ports import EMBEDDABLE, ReportPorts
+from querymill_workers.retrievers.reports.rules.joining import USUAL_WEIGHT
 from querymill_workers.retrievers.reports.search.choose import choose_hits
 from querymill_workers.retrievers.reports.search.hits import ShownHit, show_hits, show_to_model
 from querymill_workers.retrievers.reports.search.judge import batch_of, judge_batch, order_by_relevance
@@ -44,7 +45,9 @@ from querymill_workers.retrievers.reports.search.understand import (
 )
 from querymill_workers.retrievers.reports.search.why_not import explain_absence
 from querymill_workers.services import writing
+from querymill_workers.text.languages import language_of
 from querymill_workers.vectors.question import compared_model
+from querymill_workers.vectors.rules.weights import choose_weight
 
 
 def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
@@ -89,6 +92,12 @@ def search_branch(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Ou
         unvectored_code=None if found.lacking is None else found.lacking.code,
         sides=route.sides if is_original else (),
         missing=route.missing if is_original else (),
+        weight=choose_weight(
+            request.vectors_weight,
+            ports.vectors["reports"].worth(request.collection, model=model.model),
+            usual=USUAL_WEIGHT,
+            language=language_of(request.query),
+        ),
     )
     return Outcome(hits=found.recalled.hits, notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)
 

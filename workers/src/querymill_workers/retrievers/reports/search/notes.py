@@ -7,7 +7,9 @@ from querymill_shared.contracts.reports.search import Routing
 from querymill_shared.contracts.why_not import Absence
 from querymill_shared.values import value
 from querymill_workers.jobs.notes import StepNotes
+from querymill_workers.retrievers.reports.rules.joining import USUAL_WEIGHT
 from querymill_workers.retrievers.reports.rules.routing import Side
+from querymill_workers.vectors.rules.weights import VectorsWeight
 
 #: The hits by words of each query: the key of a page or chunk, its best passage, and the BM25 score.
 ByWords = dict[str, tuple[tuple[str, int, float], ...]]
@@ -40,8 +42,8 @@ class BranchNotes(StepNotes):
     """The notes of a finished branch: the queries that it proposed, and the reports that it searched.
 
     ``words`` has what the words of each query found. The branch of the original notes the passages that have no vector,
-    the sides of a comparison, and what there is no report of. ``unvectored`` says why the queries got no vectors and
-    were searched by their words alone, as a sentence and a code.
+    the sides of a comparison, what there is no report of, and what the vectors weigh. ``unvectored`` says why the
+    queries got no vectors and were searched by their words alone, as a sentence and a code.
     """
 
     texts: tuple[str, ...] = ()
@@ -52,6 +54,7 @@ class BranchNotes(StepNotes):
     unvectored_code: OptionalCode = None
     sides: tuple[Side, ...] = ()
     missing: tuple[str, ...] = ()
+    weight: VectorsWeight = VectorsWeight(USUAL_WEIGHT)
 
 
 class RerankNotes(StepNotes):

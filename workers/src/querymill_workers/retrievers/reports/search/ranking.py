@@ -11,10 +11,18 @@ from querymill_shared.contracts.reports.search import RERANK, ReportSearch
 from querymill_shared.contracts.rerank import BATCH_SIZE
 from querymill_shared.hits import BoardHit
 from querymill_workers.retrievers.reports.rules.fusion import QueryHit, decode_key, fuse
-from querymill_workers.retrievers.reports.rules.joining import RankedHit, WordsHit, in_turn, joined, order_by_words
+from querymill_workers.retrievers.reports.rules.joining import (
+    USUAL_WEIGHT,
+    RankedHit,
+    WordsHit,
+    in_turn,
+    joined,
+    order_by_words,
+)
 from querymill_workers.retrievers.reports.rules.pending import PendingHit
 from querymill_workers.retrievers.reports.rules.routing import Side
 from querymill_workers.retrievers.reports.search.notes import BranchNotes, ByWords, RerankNotes, Unembedded
+from querymill_workers.vectors.rules.weights import VectorsWeight
 
 #: The judge reads twice the wanted hits, but not more than this.
 MAX_JUDGED: Final = 50
@@ -52,7 +60,13 @@ class FoundByBranches:
         """The ranking of all hits. Those of a comparison are shared among its sides."""
         original = self.branches.get(ORIGINAL)
         words = [branch.words for branch in self.branches.values()]
-        return rank(self.picture.hits, words, () if original is None else original.sides, self.request)
+        sides = () if original is None else original.sides
+        return rank(self.picture.hits, words, sides, self.request, self.weight)
+
+    @property
+    def weight(self) -> VectorsWeight:
+        """What the vectors weigh, as the first branch that searched has found it."""
+        return next((branch.weight for branch in self.branches.values()), VectorsWeight(USUAL_WEIGHT))
 
     @cached_property
     def has_words(self) -> bool:
@@ -99,7 +113,11 @@ class FoundByBranches:
 
 
 def rank(
-    found: Mapping[str, Sequence[BoardHit]], words: Iterable[ByWords], sides: Sequence[Side], request: ReportSearch
+    found: Mapping[str, Sequence[BoardHit]],
+    words: Iterable[ByWords],
+    sides: Sequence[Side],
+    request: ReportSearch,
+    weight: VectorsWeight,
 ) -> list[RankedHit]:
     """Fuse the hits of all queries, join the order of their words, and share the ranking among compared sides."""
     hits = [
@@ -113,7 +131,7 @@ def rank(
         for key, passage, bm25 in own
     ]
     if by_words:
-        ranking = joined(fusion, order_by_words(by_words))
+        ranking = joined(fusion, order_by_words(by_words), weight)
     else:  # not asked for, or nothing found
         ranking = [RankedHit(hit.key, hit.score, hit.passage, hit) for hit in fusion]
     return in_turn(ranking, sides)

@@ -43,6 +43,7 @@ from querymill_workers.retrievers.reports.search.understand import (
 )
 from querymill_workers.text.queries import normalise
 from querymill_workers.vectors.question import compared_model
+from querymill_workers.vectors.rules.weights import VectorsWeight
 
 #: The most that a request may ask for: passages of each query and report, and hits.
 DEEPEST: Final = 1_000
@@ -61,6 +62,7 @@ class SearchedOnce:
     documents: Mapping[str, tuple[str, ...]]
     vectors: QueryVectors
     model: str
+    weight: VectorsWeight
 
     @property
     def one_by_one(self) -> bool:
@@ -119,7 +121,7 @@ def search_once(found: FoundByBranches, claim: Claim, ports: ReportPorts) -> Sea
     if not any(branch.unvectored for branch in found.branches.values()):
         made = embed_queries(list(queries), model, claim, request, ports, margin_s=MARGIN_S, patience_s=None)
         vectors = made.vectors
-    return SearchedOnce(route, documents, vectors, model.model)
+    return SearchedOnce(route, documents, vectors, model.model, found.weight)
 
 
 def find_gate(wanted: WantedHit, searched: SearchedOnce, found: FoundByBranches, ports: ReportPorts) -> FailedGate:
@@ -224,7 +226,7 @@ def find_lever(
     for _ in range(_RUNS):
         changed = request.model_copy(update=dict(fields))
         recalled = recall(documents, searched.vectors, sides, searched.model, changed, ports)
-        ranking = rank(recalled.hits, [recalled.words], sides, changed)
+        ranking = rank(recalled.hits, [recalled.words], sides, changed, searched.weight)
         best = distinct_hits(ranking, changed, ports, count=LONGEST)
         place = place_of(wanted, [hit.key for hit, _ in best])
         if not place or place <= changed.top_n:

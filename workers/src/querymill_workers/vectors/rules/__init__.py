@@ -1,0 +1,1 @@
+"""Pure rules of what the vectors of a model are worth on a collection."""

@@ -1,0 +1,177 @@
+"""Weigh the vectors of a collection: draft questions from its passages, embed them, and see who finds the passages.
+
+A job does it once every passage has a vector, and again when the collection has doubled. What it keeps, searches read.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from querymill_shared.board import Claim, Picture
+from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.vectors import WeighVectors, WeighVectorsResult
+from querymill_shared.values import value
+from querymill_workers.inference.ports import Embeddings
+from querymill_workers.inference.refusals import TextRefusal, embed_each
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.faults import Conflict
+from querymill_workers.jobs.follow_up import submit_once
+from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.one_step import Ending, hand_in
+from querymill_workers.jobs.usage import ProviderUsage
+from querymill_workers.text.languages import Language, language_of
+from querymill_workers.vectors.embedding import Embeddable
+from querymill_workers.vectors.ports import Passage, Vector, VectorPorts
+from querymill_workers.vectors.rules.drafts import Draft, draft
+from querymill_workers.vectors.rules.known_items import AskedPassage, Floats, SampledPassage, find_items
+from querymill_workers.vectors.rules.worth import estimate_worth
+
+#: Passages of the sample, and of those the ones that questions are drafted from.
+SAMPLE, QUESTIONS = 1_000, 128
+#: A smaller collection is not weighed: too few questions, with too few passages beside the right one.
+MIN_PASSAGES: Final = 100
+#: How much a collection has grown when it is weighed again.
+GROWTH: Final = 2
+
+
+class WeighNotes(Notes):
+    """What was estimated, of how many questions, and the provider calls and tokens."""
+
+    items: int
+    weight: float | None
+    low: float
+    high: float
+    words: float
+    vectors: float
+    usage: dict[str, int]
+
+
+@value
+class DraftedPassage:
+    """The passage at ``place`` of the sample, and the question that was drafted from it."""
+
+    place: int
+    passage: Passage
+    draft: Draft
+
+
+def submit_weighing(target: Embeddable, collection: str, ports: VectorPorts) -> Sequence[Bell]:
+    """Submit the job that weighs the vectors that searches compare, if that is due, and return its bells.
+
+    It is due once every passage has a vector, and nothing is known of the model, or only of half the passages.
+    """
+    vectors = ports.vectors[target.retriever]
+    model = vectors.active_model(collection)
+    if model is None:
+        return []
+    counted, known = vectors.counts(collection, model=model), vectors.worth(collection, model=model)
+    if counted.pending or counted.passages < max(MIN_PASSAGES, GROWTH * known.passages if known else 0):
+        return []
+    request = WeighVectors(collection=collection, retriever=target.retriever, model=model, lane=Lane.BULK)
+    return submit_once(request, f"weigh {target.retriever} {collection} {model}", ports)[1]
+
+
+def weigh_vectors(claim: Claim, request: WeighVectors, target: Embeddable, ports: VectorPorts) -> None:
+    """Estimate what the vectors of a model are worth on a collection, and keep it.
+
+    Raises:
+        Conflict: Searches compare another model by now, and the workers cannot ask the one that was to be weighed.
+    """
+    collection, vectors = request.collection, ports.vectors[target.retriever]
+    model = _model_of(request, ports)
+    passages = vectors.counts(collection, model=model.model).passages
+    drawn = vectors.sample(collection, model=model.model, limit=SAMPLE)
+    drafted = draft_questions([passage for passage, _ in drawn])
+    asked, usage = list[AskedPassage](), ProviderUsage()
+    for start in range(0, len(drafted), target.batch):
+        some = drafted[start : start + target.batch]
+        found, spent = embed_drafts(some, model, collection, Caller.of(claim, request, ports), ports, target)
+        asked, usage = [*asked, *found], usage + spent
+        progress = Progress(stage=claim.step, done=start + len(some), total=len(drafted))
+        if not ports.board.append_event(claim.job_id, progress):
+            return  # cancelled
+    chinese = sum(language_of(item.draft.question) == "zh" for item in asked)
+    language: Language = "zh" if chinese > len(asked) / 2 else "en"
+    worth = estimate_worth(find_items(sampled(drawn), asked), passages=passages, language=language)
+    vectors.keep_worth(collection, worth, model=model.model)
+    notes = WeighNotes(
+        items=worth.items, weight=worth.weight, low=worth.low, high=worth.high,
+        words=worth.words, vectors=worth.vectors, usage=usage.noted(),
+    )  # fmt: skip
+    hand_in(claim, request, notes, ENDING, ports)
+
+
+def draft_questions(passages: Sequence[Passage]) -> list[DraftedPassage]:
+    """Draft questions from the first passages that are long enough."""
+    drafted: list[DraftedPassage] = []
+    for place, passage in enumerate(passages):
+        if len(drafted) == QUESTIONS:
+            break
+        if (made := draft(passage.text)) is not None:
+            drafted.append(DraftedPassage(place, passage, made))
+    return drafted
+
+
+def embed_drafts(
+    drafted: Sequence[DraftedPassage],
+    model: Embeddings,
+    collection: str,
+    caller: Caller,
+    ports: VectorPorts,
+    target: Embeddable,
+) -> tuple[list[AskedPassage], ProviderUsage]:
+    """Embed questions and what answers them, of passages that are stored still; those refused are left out."""
+    stored = set(ports.vectors[target.retriever].still_stored(collection, [each.passage for each in drafted]))
+    left = [each for each in drafted if each.passage in stored]
+    questions, asking = embed_each([each.draft.question for each in left], model, input_type="query", caller=caller)
+    rests, reading = embed_each([each.draft.rest for each in left], model, input_type="passage", caller=caller)
+    made = [
+        AskedPassage(each.place, each.draft, normalised(question), normalised(rest))
+        for each, question, rest in zip(left, questions, rests, strict=True)
+        if not isinstance(question, TextRefusal) and not isinstance(rest, TextRefusal)
+    ]
+    return made, asking + reading
+
+
+def sampled(drawn: Sequence[tuple[Passage, Vector]]) -> list[SampledPassage]:
+    """Return the sample as the rules take it."""
+    return [SampledPassage(passage.document, passage.text, normalised(vector)) for passage, vector in drawn]
+
+
+def normalised(vector: Vector) -> Floats:
+    """Return a vector with length 1; one of noughts as it is."""
+    length = float(np.linalg.norm(vector))
+    return vector / length if length else vector
+
+
+def _model_of(request: WeighVectors, ports: VectorPorts) -> Embeddings:
+    own, previous = ports.embeddings, ports.previous
+    if request.model == own.model:
+        return own
+    if previous is not None and request.model == previous.embeddings.model:
+        return previous.embeddings
+    raise Conflict(f"model: the workers embed by {own.model!r}, not by {request.model!r} any more")
+
+
+def to_result(request: WeighVectors, picture: Picture, notes: WeighNotes) -> WeighVectorsResult:
+    """Build the result from the notes."""
+    return WeighVectorsResult(
+        job_id=picture.record.job_id,
+        retriever=request.retriever,
+        collection=request.collection,
+        model=request.model,
+        total=notes.items,
+        weight=notes.weight,
+        low=notes.low,
+        high=notes.high,
+        words=notes.words,
+        vectors=notes.vectors,
+        usage=notes.usage,
+        complete=True,
+    )
+
+
+ENDING: Final = Ending(WeighNotes, to_result)
