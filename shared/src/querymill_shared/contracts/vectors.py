@@ -115,7 +115,9 @@ class WeighVectors(Request, Asks["WeighVectorsResult"]):
     kind: Literal["weigh_vectors"] = "weigh_vectors"
     lane: RequestLane = Lane.BULK
     retriever: Retriever
-    model: Annotated[Name, Field(description="model of the vectors that are weighed")]
+    model: Annotated[
+        Name | None, Field(description="model of the vectors that are weighed; null: the one that searches compare")
+    ] = None
     deadline: NoDeadline = None
 
     @property

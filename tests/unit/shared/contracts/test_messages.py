@@ -18,7 +18,7 @@ def test_the_defaults_are_those_of_the_rules() -> None:
     assert (asked.limit, asked.similarity_threshold, asked.vector_types, asked.hybrid) == (5, 0.7, ("message",), False)
     best = search()
     assert (best.ranking, best.limit, best.similarity_threshold) == ("best", 5, None)
-    assert (best.words_weight, best.vectors_weight, best.rrf_k) == (1.0, 0.25, 10)
+    assert (best.words_weight, best.vectors_weight, best.rrf_k) == (1.0, None, 10)
 
 
 def test_each_door_has_a_default_of_its_own() -> None:

@@ -17,7 +17,7 @@ from querymill_workers.inference.ports import Embeddings
 from querymill_workers.inference.refusals import TextRefusal, embed_each
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Conflict
+from querymill_workers.jobs.faults import NotFound
 from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
@@ -25,6 +25,7 @@ from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language, language_of
 from querymill_workers.vectors.embedding import Embeddable
 from querymill_workers.vectors.ports import Passage, Vector, VectorPorts
+from querymill_workers.vectors.question import compared_model
 from querymill_workers.vectors.rules.drafts import Draft, draft
 from querymill_workers.vectors.rules.known_items import AskedPassage, Floats, SampledPassage, find_items
 from querymill_workers.vectors.rules.worth import estimate_worth
@@ -38,8 +39,9 @@ GROWTH: Final = 2
 
 
 class WeighNotes(Notes):
-    """What was estimated, of how many questions, and the provider calls and tokens."""
+    """What was estimated of which model, by how many questions, and the provider calls and tokens."""
 
+    model: str
     items: int
     weight: float | None
     low: float
@@ -78,10 +80,11 @@ def weigh_vectors(claim: Claim, request: WeighVectors, target: Embeddable, ports
     """Estimate what the vectors of a model are worth on a collection, and keep it.
 
     Raises:
-        Conflict: Searches compare another model by now, and the workers cannot ask the one that was to be weighed.
+        NotFound: The collection has no vectors.
+        Refused: The workers cannot ask the model any more.
     """
     collection, vectors = request.collection, ports.vectors[target.retriever]
-    model = _model_of(request, ports)
+    model = find_model(request, target, ports)
     passages = vectors.counts(collection, model=model.model).passages
     drawn = vectors.sample(collection, model=model.model, limit=SAMPLE)
     drafted = draft_questions([passage for passage, _ in drawn])
@@ -98,7 +101,7 @@ def weigh_vectors(claim: Claim, request: WeighVectors, target: Embeddable, ports
     worth = estimate_worth(find_items(sampled(drawn), asked), passages=passages, language=language)
     vectors.keep_worth(collection, worth, model=model.model)
     notes = WeighNotes(
-        items=worth.items, weight=worth.weight, low=worth.low, high=worth.high,
+        model=model.model, items=worth.items, weight=worth.weight, low=worth.low, high=worth.high,
         words=worth.words, vectors=worth.vectors, usage=usage.noted(),
     )  # fmt: skip
     hand_in(claim, request, notes, ENDING, ports)
@@ -147,13 +150,19 @@ def normalised(vector: Vector) -> Floats:
     return vector / length if length else vector
 
 
-def _model_of(request: WeighVectors, ports: VectorPorts) -> Embeddings:
-    own, previous = ports.embeddings, ports.previous
-    if request.model == own.model:
-        return own
-    if previous is not None and request.model == previous.embeddings.model:
-        return previous.embeddings
-    raise Conflict(f"model: the workers embed by {own.model!r}, not by {request.model!r} any more")
+def find_model(request: WeighVectors, target: Embeddable, ports: VectorPorts) -> Embeddings:
+    """Return the model whose vectors are weighed: that of the request, or else the one that searches compare.
+
+    Raises:
+        NotFound: The collection has no vectors.
+        Refused: The workers cannot ask the model any more.
+    """
+    active = ports.vectors[target.retriever].active_model(request.collection)
+    if active is None:
+        raise NotFound(f"collection: the {target.retriever} in {request.collection!r} have no vectors")
+    if request.model not in (None, active):
+        raise NotFound(f"model: searches of {request.collection!r} compare {active!r}, not {request.model!r}")
+    return compared_model(target, request.collection, ports)
 
 
 def to_result(request: WeighVectors, picture: Picture, notes: WeighNotes) -> WeighVectorsResult:
@@ -162,7 +171,7 @@ def to_result(request: WeighVectors, picture: Picture, notes: WeighNotes) -> Wei
         job_id=picture.record.job_id,
         retriever=request.retriever,
         collection=request.collection,
-        model=request.model,
+        model=notes.model,
         total=notes.items,
         weight=notes.weight,
         low=notes.low,

@@ -22,7 +22,9 @@ from querymill_evaluation.runs import QueryOutcome, RunHead
 from querymill_evaluation.sets import BadSet
 from querymill_shared.calibration import percentile
 from querymill_shared.contracts.errors import JobFailed
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.kinds import KindSearch
+from querymill_shared.contracts.vectors import WeighVectors
 
 DataOption = Annotated[
     Path | None,
@@ -87,6 +89,17 @@ def ingest_set(mill: Querymill, chosen: Evaluation, kind: str, say: Console) -> 
     if kind != "files":  # it waits by itself, if its vectors are searched
         await_vectors(mill, kind, {request.collection for _, request in chosen.requests})
     chosen.prepare_collection(mill)
+    weigh_vectors(mill, kind, chosen)
+
+
+def weigh_vectors(mill: Querymill, kind: str, chosen: Evaluation) -> None:
+    """Have the vectors weighed, and wait for it, so that every question is asked with the same weight."""
+    for collection in sorted({request.collection for _, request in chosen.requests}):
+        request = WeighVectors(collection=collection, retriever=_retriever(kind))
+        try:
+            mill.submit(request).result(timeout=_VECTORS_S)
+        except JobFailed:
+            continue  # it has no vectors
 
 
 def await_vectors(mill: Querymill, kind: str, collections: set[str]) -> None:
@@ -103,8 +116,12 @@ def await_vectors(mill: Querymill, kind: str, collections: set[str]) -> None:
             time.sleep(_LOOK_S)
 
 
+def _retriever(kind: str) -> Retriever:
+    return next(retriever for retriever in RETRIEVERS if retriever == kind)
+
+
 def _pending(mill: Querymill, kind: str, collection: str) -> int:
-    retriever = next(retriever for retriever in RETRIEVERS if retriever == kind)
+    retriever = _retriever(kind)
     cursor, pending = None, 0
     while True:
         page = mill.list(retriever, collection=collection, limit=1_000, cursor=cursor)

@@ -34,7 +34,8 @@ def test_descriptions_are_embedded_after_an_ingestion_and_each_hit_names_the_cha
     hit = result.results[0]
     assert hit.channels["vectors"]["rank"] == 1
     assert hit.score == pytest.approx(0.25 / 61, abs=1e-6)
-    assert hit.explanation == {"formula": "Σ weight / (k + rank)", "k": 60, "weights": {"vectors": 0.25}}
+    formula = {"formula": "Σ weight / (k + rank)", "k": 60, "weights": {"vectors": 0.25}}
+    assert hit.explanation == formula | {"vectors_weight_from": "kind"}
 
 
 def test_the_default_of_an_english_request_compares_no_vector_and_of_a_chinese_one_it_does(world: World) -> None:

@@ -66,9 +66,10 @@ def order_by_words(found: Iterable[WordsHit]) -> list[FusedPassage]:
 
 def joined(fusion: Sequence[FusedPassage], by_words: Sequence[FusedPassage], weight: VectorsWeight) -> list[RankedHit]:
     """Join two orders by weighted reciprocal ranks: ``1 / (10 + words_rank) + weight / (10 + vectors_rank)``.
-     What only one of them has gets nothing from the other. With the weight 0.5, a hit that is third by words and first by
-    vectors scores 1/13 + 0.5/11 = 0.1224, more than one that is second by words alone (1/12 = 0.0833). Ties break on the
-    key.
+
+    What only one of them has gets nothing from the other. With the weight 0.5, a hit that is third by words and first
+    by vectors scores 1/13 + 0.5/11 = 0.1224, more than one that is second by words alone (1/12 = 0.0833). Ties break on
+    the key.
     """
     of_fusion, of_words = {hit.key: hit for hit in fusion}, {hit.key: hit for hit in by_words}
     keys = {key.encoded(): key for key in (*of_fusion, *of_words)}
