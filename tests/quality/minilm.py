@@ -33,8 +33,8 @@ class MiniLM:
     """The model: tokens, encoder, mean of the states, length 1. For several threads at once."""
 
     def __init__(self) -> None:
-        from safetensors.numpy import load  # noqa: PLC0415 - not installed for tests
-        from tokenizers import Tokenizer  # noqa: PLC0415
+        from safetensors.numpy import load  # type: ignore[import-not-found]
+        from tokenizers import Tokenizer  # type: ignore[import-not-found]
 
         packed = resources.files("all_minilm_l6_v2").joinpath("model.zip").read_bytes()
         with zipfile.ZipFile(io.BytesIO(packed)) as files:
@@ -93,7 +93,7 @@ class _Graph:
         for number in range(LAYERS):
             states = self._layer(f"encoder.layer.{number}", states)
         self._nodes.append(helper.make_node("Identity", [states], ["states"]))
-        shape = ["texts", "tokens", HIDDEN]
+        shape: list[str | int | None] = ["texts", "tokens", HIDDEN]
         inputs = [
             helper.make_tensor_value_info("embedded", TensorProto.FLOAT, shape),
             helper.make_tensor_value_info("lengths", TensorProto.INT32, ["texts"]),

@@ -10,6 +10,7 @@ import pytest
 
 from querymill_workers.postgres.connection import Pool, joined, open_pool
 from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, PassageCounts, RefusedEmbedding, RefusedKey
+from querymill_workers.vectors.rules.worth import VectorsWorth
 from tests.fakes.vectors import vector_of
 from tests.fixtures.passages import IN_MEMORY, IN_POSTGRES, StoredPassages, embed, text_of
 from tests.fixtures.plans import plans_of, recorded, rows_read
@@ -288,3 +289,49 @@ def test_a_page_of_what_is_pending_costs_no_look_at_the_pages_before(
         assert len(stored.vectors.pending(collection, model="n", limit=50, after=listed[-1])) == 50
     read = rows_read("\n".join(plans_of(database_url, statements)))
     assert 50 <= sum(read.values()) < 250, read
+
+
+def test_a_sample_has_passages_with_their_vectors_the_same_each_time(stored: StoredPassages, collection: str) -> None:
+    stored.put(collection, {f"{number}.js": [f"soup {number}", "tea"] for number in range(9)})
+    embed(stored, collection)
+    stored.put(collection, {"new.js": ["waits"]})
+    drawn = stored.vectors.sample(collection, model="m", limit=7)
+    assert len(drawn) == 7
+    assert {document for (document, *_), _ in drawn} != {f"{number}.js" for number in range(4)}
+    for passage, vector in drawn:
+        assert vector == pytest.approx(vector_of(text_of(passage)), abs=1e-6)
+    assert [passage for passage, _ in stored.vectors.sample(collection, model="m", limit=7)] == [
+        each for each, _ in drawn
+    ]
+    assert len(stored.vectors.sample(collection, model="m", limit=99)) == 18
+    assert stored.vectors.sample(collection, model="other", limit=9) == []
+    assert stored.vectors.sample(f"{collection}x", model="m", limit=9) == []
+
+
+def test_passages_are_told_to_be_stored_still(stored: StoredPassages, collection: str) -> None:
+    stored.put(collection, {"a.js": ["soup", "ships"], "b.js": ["tea"]})
+    embed(stored, collection)
+    passages = [passage for passage, _ in stored.vectors.sample(collection, model="m", limit=9)]
+    assert list(stored.vectors.still_stored(collection, passages)) == passages
+    stored.put(collection, {"a.js": ["soup"]})
+    left = stored.vectors.still_stored(collection, passages)
+    assert sorted(text_of(passage) for passage in left) == ["soup", "tea"]
+    assert stored.vectors.still_stored(f"{collection}x", passages) == []
+
+
+def test_what_a_model_is_worth_goes_with_the_model(stored: StoredPassages, collection: str) -> None:
+    worth = VectorsWorth(0.35, 0.1, 0.9, 0.5, 0.4, 128, 1_000, "zh", ((0.1, 0.0), (0.5, 1.0)))
+    unknown = VectorsWorth(None, 0.0, 0.0, 0.0, 0.0, 3, 100)
+    vectors = stored.vectors
+    assert vectors.worth(collection, model="m") is None
+    for model in ("m", "other"):
+        vectors.keep_worth(collection, unknown, model=model)
+        vectors.keep_worth(f"{collection}x", unknown, model=model)
+    vectors.keep_worth(collection, worth, model="m")
+    assert (vectors.worth(collection, model="m"), vectors.worth(collection, model="other")) == (worth, unknown)
+    vectors.drop_other_models(collection, model="m")
+    assert (vectors.worth(collection, model="m"), vectors.worth(collection, model="other")) == (worth, None)
+    vectors.drop_model(collection)
+    assert vectors.worth(collection, model="m") is None
+    assert vectors.worth(f"{collection}x", model="other") == unknown
+    vectors.drop_model(f"{collection}x")

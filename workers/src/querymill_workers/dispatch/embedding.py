@@ -3,7 +3,7 @@
 Whatever may have given the last passage its vector has the vectors weighed, if that is due.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from querymill_shared.board import Claim, Picture
@@ -17,6 +17,7 @@ from querymill_workers.retrievers.conversations import embed as conversations
 from querymill_workers.retrievers.files import embed as files
 from querymill_workers.retrievers.messages import embed as messages
 from querymill_workers.retrievers.modules import describe as modules
+from querymill_workers.retrievers.modules.ingest import indexed_modules
 from querymill_workers.retrievers.reports import ports as reports
 from querymill_workers.vectors import embedding, weighing
 from querymill_workers.vectors.embedding import Embeddable, embed_documents
@@ -41,6 +42,11 @@ def target_of(kind: Retriever) -> Embeddable:
             assert_never(kind)
 
 
+def indexed_words(request: WeighVectors, ids: Sequence[str], ports: Ports) -> Mapping[str, Mapping[str, float]]:
+    """Count by document the words that its retriever indexes, where these are more than what it embeds."""
+    return indexed_modules(request.collection, ids, ports) if request.retriever == "modules" else {}
+
+
 def flow_of(request: EmbedDocuments | Reembed | WeighVectors) -> Flow[Ports]:
     """Return the flow of a request."""
     target = target_of(request.retriever)
@@ -57,7 +63,7 @@ def flow_of(request: EmbedDocuments | Reembed | WeighVectors) -> Flow[Ports]:
         return conclude(picture, asked, target, ports)
 
     def weigh(claim: Claim, asked: WeighVectors, ports: Ports) -> None:
-        weigh_vectors(claim, asked, target, ports)
+        weigh_vectors(claim, asked, target, ports, lambda ids: indexed_words(asked, ids, ports))
 
     match request:
         case EmbedDocuments():

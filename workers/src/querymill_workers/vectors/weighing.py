@@ -3,7 +3,8 @@
 A job does it once every passage has a vector, and again when the collection has doubled. What it keeps, searches read.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language, language_of
+from querymill_workers.text.words import words
 from querymill_workers.vectors.embedding import Embeddable
 from querymill_workers.vectors.ports import Passage, Vector, VectorPorts
 from querymill_workers.vectors.question import compared_model
@@ -30,6 +32,8 @@ from querymill_workers.vectors.rules.drafts import Draft, draft
 from querymill_workers.vectors.rules.known_items import AskedPassage, Floats, SampledPassage, find_items
 from querymill_workers.vectors.rules.worth import estimate_worth
 
+#: Counts by document the words that are indexed of it. A document that is left out is found by those of its passage.
+IndexedWords = Callable[[Sequence[str]], Mapping[str, Mapping[str, float]]]
 #: Passages of the sample, and of those the ones that questions are drafted from.
 SAMPLE, QUESTIONS = 1_000, 128
 #: A smaller collection is not weighed: too few questions, with too few passages beside the right one.
@@ -76,8 +80,12 @@ def submit_weighing(target: Embeddable, collection: str, ports: VectorPorts) -> 
     return submit_once(request, f"weigh {target.retriever} {collection} {model}", ports)[1]
 
 
-def weigh_vectors(claim: Claim, request: WeighVectors, target: Embeddable, ports: VectorPorts) -> None:
+def weigh_vectors(
+    claim: Claim, request: WeighVectors, target: Embeddable, ports: VectorPorts, indexed: IndexedWords
+) -> None:
     """Estimate what the vectors of a model are worth on a collection, and keep it.
+
+    ``indexed`` counts the words by which documents are found, where these are more than what is embedded of them.
 
     Raises:
         NotFound: The collection has no vectors.
@@ -98,7 +106,7 @@ def weigh_vectors(claim: Claim, request: WeighVectors, target: Embeddable, ports
             return  # cancelled
     chinese = sum(language_of(item.draft.question) == "zh" for item in asked)
     language: Language = "zh" if chinese > len(asked) / 2 else "en"
-    worth = estimate_worth(find_items(sampled(drawn), asked), passages=passages, language=language)
+    worth = estimate_worth(find_items(sampled(drawn, indexed), asked), passages=passages, language=language)
     vectors.keep_worth(collection, worth, model=model.model)
     notes = WeighNotes(
         model=model.model, items=worth.items, weight=worth.weight, low=worth.low, high=worth.high,
@@ -139,9 +147,15 @@ def embed_drafts(
     return made, asking + reading
 
 
-def sampled(drawn: Sequence[tuple[Passage, Vector]]) -> list[SampledPassage]:
+def sampled(drawn: Sequence[tuple[Passage, Vector]], indexed: IndexedWords) -> list[SampledPassage]:
     """Return the sample as the rules take it."""
-    return [SampledPassage(passage.document, passage.text, normalised(vector)) for passage, vector in drawn]
+    counts = indexed(list(dict.fromkeys(passage.document for passage, _ in drawn)))
+    return [
+        SampledPassage(
+            passage.document, counts.get(passage.document) or Counter(words(passage.text)), normalised(vector)
+        )
+        for passage, vector in drawn
+    ]
 
 
 def normalised(vector: Vector) -> Floats:

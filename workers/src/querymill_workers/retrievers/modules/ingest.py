@@ -1,7 +1,7 @@
 """Ingest code documents: their texts and their modules in one change. Learning the lexicon and embedding follow."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from querymill_shared.board import Claim
@@ -16,7 +16,7 @@ from querymill_workers.retrievers.modules.describe import embed_soon, passages_o
 from querymill_workers.retrievers.modules.entry import entry_of
 from querymill_workers.retrievers.modules.learn import submit_learning
 from querymill_workers.retrievers.modules.ports import KIND, SPACE, ModulePorts
-from querymill_workers.retrievers.modules.rules.documents import encode_id
+from querymill_workers.retrievers.modules.rules.documents import encode_id, read_id, shown_id
 from querymill_workers.retrievers.modules.rules.fields import counts_of, own_name, searchable_text
 from querymill_workers.versions.ports import Standing, Version, version_of
 from querymill_workers.words.ports import WordUnit
@@ -81,6 +81,12 @@ def store_documents(collection: str, documents: Sequence[ModuleDocument], versio
         put_descriptions(collection, documents, ports)
         ports.words.put(collection, SPACE, [unit_of(document) for document in documents])
         ports.documents[KIND].put(collection, [(entry_of(document), revision) for document, revision in rows])
+
+
+def indexed_modules(collection: str, ids: Sequence[str], ports: ModulePorts) -> Mapping[str, Mapping[str, float]]:
+    """Count the indexed words of documents, by id: vectors are made of their descriptions alone."""
+    documents = ports.modules.documents(collection, [read_id(id_) for id_ in ids])
+    return {shown_id(key): unit_of(document).counts or {} for key, document in documents.items()}
 
 
 def unit_of(document: ModuleDocument) -> WordUnit:

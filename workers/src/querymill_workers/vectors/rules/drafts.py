@@ -24,10 +24,11 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 @value
 class Draft:
-    """A question drafted from a passage, and the rest of the passage, which answers it."""
+    """A question drafted from a passage, the part that it was ``taken`` from, and the rest, which answers it."""
 
     question: str
     rest: str
+    taken: str
 
 
 def draft(text: str) -> Draft | None:
@@ -52,7 +53,7 @@ def draft(text: str) -> Draft | None:
         asked, rest = halves if chance % 2 else halves[::-1]
     if len(set(words(rest))) < MIN_REST_WORDS or not words(asked):
         return None
-    return Draft(_cut(asked, LONG if chance // 2 % 2 else SHORT, chance), rest)
+    return Draft(_cut(asked, LONG if chance // 2 % 2 else SHORT, chance), rest, asked)
 
 
 def _count_function_words(sentence: str) -> int:

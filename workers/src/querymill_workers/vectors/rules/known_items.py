@@ -5,7 +5,7 @@ model from a poor one, and no store is asked.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -25,10 +25,14 @@ UNRELATED: Final = 8
 
 @value
 class SampledPassage:
-    """A passage of the sample, the document that it is of, and its vector of length 1."""
+    """A passage of the sample, the document that it is of, and its vector of length 1.
+
+    ``counts`` are the words by which a search finds it: its own, or those of its whole document where the kind indexes
+    more than it embeds.
+    """
 
     document: str
-    text: str
+    counts: Mapping[str, float]
     vector: Floats
 
 
@@ -60,18 +64,20 @@ class FoundItem:
 def find_items(sample: Sequence[SampledPassage], asked: Sequence[AskedPassage]) -> list[FoundItem]:
     """Rank the passage of each question by BM25 and by cosine, among the sampled passages of other documents.
 
-    The passage itself stands without the sentence that became the question. Ties share the mean of their ranks.
+    The passage itself stands without the part that the question was taken from. Ties share the mean of their ranks.
     """
-    index = _Index([passage.text for passage in sample])
+    index = _Index([passage.counts for passage in sample])
     vectors = np.array([passage.vector for passage in sample])
     documents = np.array([passage.document for passage in sample])
     found = []
     for item in asked:
         others = documents != documents[item.place]
-        asked_words, rest = words(item.draft.question), Counter(words(item.draft.rest))
+        asked_words = words(item.draft.question)
+        rest = Counter(sample[item.place].counts)
+        rest.subtract(Counter(words(item.draft.taken)))
         by_words = index.score(asked_words)[others]
         cosines = (vectors @ item.question)[others]
-        own, cosine = index.score_text(asked_words, rest), float(item.rest @ item.question)
+        own, cosine = index.score_counts(asked_words, +rest), float(item.rest @ item.question)
         nearer = _above(cosines, cosine)
         found.append(
             FoundItem(
@@ -90,16 +96,15 @@ def _above(scores: Floats, own: float) -> float:
 
 
 class _Index:
-    """BM25 over texts, as `bm25.score` computes it, for all texts at once."""
+    """BM25 over the words of texts, as `bm25.score` computes it, for all texts at once."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        counts = [Counter(words(text)) for text in texts]
+    def __init__(self, counts: Sequence[Mapping[str, float]]) -> None:
         lengths = np.array([max(sum(each.values()), 1) for each in counts], float)
         self._average = float(lengths.mean())
         self._norms = K1 * (1 - B + B * lengths / self._average)
-        self._units = len(texts)
+        self._units = len(counts)
         places: dict[str, list[int]] = defaultdict(list)
-        times: dict[str, list[int]] = defaultdict(list)
+        times: dict[str, list[float]] = defaultdict(list)
         for place, each in enumerate(counts):
             for word, count in each.items():
                 places[word].append(place)
@@ -114,9 +119,9 @@ class _Index:
                 scores[places] += idf(self._units, len(places)) * times / (times + self._norms[places])
         return scores
 
-    def score_text(self, asked: Sequence[str], counts: Counter[str]) -> float:
-        norm = K1 * (1 - B + B * max(counts.total(), 1) / self._average)
-        known = [word for word in asked if counts[word]]
+    def score_counts(self, asked: Sequence[str], counts: Mapping[str, float]) -> float:
+        norm = K1 * (1 - B + B * max(sum(counts.values()), 1) / self._average)
+        known = [word for word in asked if word in counts]
         return sum(
             idf(self._units, len(self._postings[word][0])) * counts[word] / (counts[word] + norm) for word in known
         )

@@ -13,9 +13,9 @@ from querymill_shared.values import value
 from querymill_workers.text.languages import Language
 from querymill_workers.vectors.rules.known_items import Floats, FoundItem
 
-#: The weight of vectors where the model is as good as the words: a sentence of a passage shares more words with it
-#: than a person's question does, so words look better than they are.
-EVEN: Final = 2.0
+#: What the words of people's questions find, of what those of drafted ones do: a sentence of a passage shares more
+#: words with the rest of it than a person's question does.
+LIKE_PEOPLE: Final = 0.9
 #: How fast the weight follows the odds, and what is added to either side of them, so that luck cannot decide.
 POWER, ADDED_HITS, ADDED_MISSES = 5, 0.1, 0.05
 #: Beyond these the words only break ties, or the vectors do.
@@ -54,13 +54,13 @@ class VectorsWorth:
 def weight_of(words: float, vectors: float) -> float:
     """Return the weight of vectors, from the mean reciprocal ranks of both on the same questions.
 
-    ``2 × (odds of vectors / odds of words)⁵``, where the odds of x are ``(x + 0.1) / (1 − x + 0.05)``: rounded to two
+    ``(odds of vectors / odds of 0.9 × words)⁵``, where the odds of x are ``(x + 0.1) / (1 − x + 0.05)``: rounded to two
     decimals, 0 below 0.01 and at most 256.
 
-    Worked example: words 0.50 and vectors 0.40 give 2 × ((0.5 / 0.65) / (0.6 / 0.55))⁵ = 0.35. Vectors that are as good
-    as words give 2, perfect ones 256, and those of a random model 0.
+    Worked example: words 0.50 and vectors 0.40 give ((0.5 / 0.65) / (0.55 / 0.6))⁵ = 0.42. Vectors 0.45, as good as the
+    words are with people's questions, give 1, perfect ones 256, and those of a random model 0.
     """
-    weight = EVEN * (_odds(vectors) / _odds(words)) ** POWER
+    weight = (_odds(vectors) / _odds(LIKE_PEOPLE * words)) ** POWER
     return 0.0 if weight < LEAST else round(min(weight, MOST), 2)
 
 

@@ -27,8 +27,8 @@ VECTORS: Final = "vectors"
 #: Weight of the vectors of a text beside its words, if nothing is known of them. On English requests they measured
 #: below the words even so.
 USUAL_WEIGHT: Final = 0.25
-#: Vectors that weigh less change almost no place, and are not worth a call of the model.
-LEAST_WEIGHT: Final = 0.05
+#: Vectors that are worth less lift few documents, and are not worth a call of the model.
+LEAST_WEIGHT: Final = 0.25
 
 
 @value
