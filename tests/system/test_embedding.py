@@ -7,10 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from querymill import EmbedDocuments, Querymill
+from querymill import EmbedDocuments, IngestMessages, MessageSearch, Querymill, WeighVectors
 from querymill_shared.contracts.filters import Retriever
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
+from tests.fixtures.chats import session
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.embedded import INGESTS, PASSAGES
@@ -96,3 +97,29 @@ def test_a_collection_that_grows_while_it_changes_its_model_ends_with_the_new_on
         openai_server.requests.clear()
         ingest(later, kind, collection, **{"last.js": f"salt of {collection}"})
         until(lambda: embed(later, kind, collection).pending == 0 and models_asked(openai_server) == {NEW})
+
+
+@pytest.mark.usefixtures("worker")
+def test_vectors_are_weighed_once_they_are_made_and_a_search_says_so(mill: Querymill) -> None:
+    collection = f"c{uuid4().hex[:12]}"
+    told = "the crew {0} of ship {0} sleeps below. the anchor of harbour {0} holds. tea {0} is hot"
+    said = [session(f"s{number}", told.format(number)) for number in range(60)]
+    mill.submit(IngestMessages(collection=collection, documents=tuple(said))).result(timeout=60)
+    asked = MessageSearch(query="who sleeps below on ship 7", collection=collection)
+
+    def weighed() -> bool:
+        return bool(explained(mill, asked).get("vectors_weight_from") == "estimate")
+
+    until(weighed)
+    worth = explained(mill, asked)["vectors_worth"]
+    assert worth["low"] <= explained(mill, asked)["weights"]["vector"] <= worth["high"]
+    assert worth["questions"] > 100
+    assert explained(mill, asked.model_copy(update={"vectors_weight": 0.5}))["vectors_weight_from"] == "request"
+    again = mill.submit(WeighVectors(collection=collection, retriever="messages")).result(timeout=60)
+    assert again.total == worth["questions"]
+    assert [again.words, again.vectors] == pytest.approx([worth["words"], worth["vectors"]], abs=0.001)
+
+
+def explained(mill: Querymill, asked: MessageSearch) -> Any:
+    """The explanation of the first hit."""
+    return mill.submit(asked).result(timeout=60).results[0].explanation

@@ -87,9 +87,9 @@ class ConversationSearch(FilteredSearch, WeighsVectors, ExpandsInBranches, AsksW
     × min(context, cap)`` with ``rank_swing``, ``decay_swing`` and ``context_cap``; ``"bm25"`` is relevance alone.
 
     ``vectors`` joins this order with that of the sessions whose passages are nearest to the question, by weighted
-    reciprocal rank fusion: words weigh 1, and vectors 0.25 to 0.9, the more the shorter the passages of sessions are.
-    None joins them where ``scoring`` is "bounded" and the list is not diversified. Without a vector in time, the words
-    answer alone, and ``degraded`` says why.
+    reciprocal rank fusion: words weigh 1, and vectors what they are worth on the collection; where that is unknown 0.25
+    to 0.9, the more the shorter the passages of sessions are. None joins them where ``scoring`` is "bounded" and the
+    list is not diversified. Without a vector in time, the words answer alone, and ``degraded`` says why.
 
     ``top_n`` is the number of hits; None is 10, or 20 in a deep search. ``expansion`` None adds synonyms in a deep
     search, where the words find fewer than ``top_n``, and where the question is in a script that the sessions are not

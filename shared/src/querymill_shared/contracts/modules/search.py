@@ -53,8 +53,9 @@ class ModuleSearch(Filtered, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks[
     The modules and the text of the request are searched, and each of the ``sub_queries`` is a text channel of its own
     with its share of the weights (``text:1``, ``text:2`` …), so that the weights count in every channel.
 
-    ``channels`` names what is searched. By default that is "modules" and "text", and for a Chinese request also
-    "vectors", which compares the descriptions (``vectors:1`` … for the sub-queries) and joins with a weight of 0.25.
+    ``channels`` names what is searched. By default that is "modules" and "text", and "vectors" as well for a Chinese
+    request, and where they are worth it: they compare the descriptions (``vectors:1`` … for the sub-queries), and join
+    with ``vectors_weight``.
 
     ``top_k`` is the number of hits returned, and ``candidates`` the number of documents that each channel contributes
     to the ranking. ``sub_queries`` are the weighted parts of the request. Without them the query is the only part,

@@ -167,7 +167,7 @@ class ReportHit(Contract):
         company: company of the report; null if it has none
         period: period of the report, as ingested; null if it has none
         text: text of the page or passage
-        score: 1 / (10 + rank by words) + 0.5 / (10 + rank by vectors); of vectors alone max inner product ×
+        score: 1 / (10 + rank by words) + weight / (10 + rank by vectors); of vectors alone max inner product ×
             inner_factor × (1 + 0.2 × (queries − 1)); after a rerank relevance and similarity combined
         similarity: largest inner product of the hit and a query; 0 if no vector found it
         explanation: formula of the score, and every number needed to recompute it
