@@ -107,7 +107,7 @@ def load(
 
     A file is read while it is loaded, so it may be of any size. With files, those that the ignore files of a directory
     name are left out, known secrets and minified files too, and those that are no longer in the directory are dropped
-    from the collection. What is left out is listed at the end. Vectors are made once --vectors has asked for them.
+    from the collection. What is left out is listed at the end. A large code base gets vectors if --vectors asks once.
 
     With reports, PDF, HTML, Office, OpenDocument, RTF, CSV, mails, EPUB and text are read as they are. Title, company,
     period and day are proposed and shown; options, and a metadata.csv beside the files, override them. A line of JSON

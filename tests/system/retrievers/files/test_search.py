@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -9,11 +10,12 @@ import pytest
 from querymill import FileSearch, IngestFiles, JobFailed, Querymill, SourceFile
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.events import Done, SearchRound
-from tests.fakes.openai_server import OpenAIServer, chat_answer
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedding_answer
+from tests.fakes.vectors import vector_of
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.boards import board_of
 from tests.fixtures.command_line import CommandLine
-from tests.fixtures.deployment import Deployment
+from tests.fixtures.deployment import Deployment, finish_embedding
 
 FILES = {
     "transport/virtual.py": "class QoS:\n    def restore_unacked(self):\n        return self.channel.put_back()\n",
@@ -54,6 +56,30 @@ def test_rounds_are_told_as_they_end_and_the_answer_says_why(mill: Querymill, co
     assert (
         result.token_account.spent <= result.token_account.all_candidates + result.token_account.listing + 150
     )  # paths, fences and the map
+
+
+def test_a_question_in_chinese_finds_english_code_by_the_vectors_that_a_small_code_base_has_unasked(
+    worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer
+) -> None:
+    """The model knows that the question means one definition; no word of it is in the code, or in the synonyms."""
+    collection, seen = f"code{uuid4().hex[:8]}", list[str]()
+
+    def embed(request: dict[str, Any]) -> Answer:
+        seen.extend(request["input"])
+        meant = [text for text in seen if "def restore_unacked_messages" in text]
+        return embedding_answer(
+            [vector_of(meant[0] if "搁浅" in text and meant else text).tolist() for text in request["input"]]
+        )
+
+    openai_server.script.embeddings = embed
+    files = tuple(SourceFile(path=path, content=content) for path, content in FILES.items())
+    mill.submit(IngestFiles(collection=collection, documents=files)).result(timeout=60)
+    finish_embedding(mill)
+    result = mill.submit(FileSearch(query="搁浅货物", collection=collection)).result(timeout=30)
+    assert result.complete, result.degraded
+    first = result.results[0]
+    assert (first.path, first.explanation["evidence"]["vector"]) == ("transport/redis.py", pytest.approx(1.0, abs=1e-3))
+    assert "vectors" in first.found_by
 
 
 def test_a_worker_that_starts_makes_code_bases_known_to_a_board_that_was_emptied(

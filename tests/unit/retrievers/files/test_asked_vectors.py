@@ -1,4 +1,4 @@
-"""Vectors of a code base are made if they are asked for, and from then on for every file."""
+"""Vectors of a small code base are made unasked, of a larger one if they are asked for, and then for every file."""
 
 from typing import Any
 
@@ -16,6 +16,7 @@ from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.retrievers.files.embed import EMBEDDABLE, SETTLE_S
 from tests.fixtures.world import World
 
 POT, CUP = "def stir_soup(): pass", "def pour_tea(): pass"
@@ -80,6 +81,45 @@ def test_a_question_in_chinese_that_no_word_answers_says_what_could(world: World
     assert any(MADE_BY in part.reason for part in found.degraded)
 
 
+def settled(world: World) -> None:
+    """Let the time pass after which vectors that nobody asked for are begun, and run the jobs that wait."""
+    world.let_pass(SETTLE_S)
+    request = EmbedDocuments(collection="code", retriever="files")
+    for job_id in world.board.recent(limit=100):
+        if world.board.picture(job_id).record.kind == "embed_documents":
+            world.ring(job_id, request, "embed")
+
+
+def test_a_small_code_base_gets_vectors_unasked_once_it_has_settled(world: World) -> None:
+    ingest(world, "pot.py", POT)
+    ingest(world, "cup.py", CUP)
+    assert world.embeddings.asked == []
+    settled(world)
+    assert embedded(world) == {"pot.py", "cup.py"}
+    assert search(world, **BY_VECTORS).complete
+    ingest(world, "tea.py", "def brew_tea(): pass")
+    assert embedded(world) >= {"tea.py"}
+
+
+def test_a_question_in_chinese_is_compared_by_the_model_in_a_small_code_base(world: World) -> None:
+    ingest(world, "pot.py", POT)
+    settled(world)
+    (hit,) = search(world, "搅拌 stir soup").results
+    assert "vectors" in hit.found_by
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_large_code_base_gets_vectors_only_if_it_is_asked(world: World, files: int) -> None:
+    unasked = EMBEDDABLE.unasked
+    assert unasked is not None
+    pieces = "word\n" * 40 * (unasked // files + 1)
+    for number in range(files):
+        ingest(world, f"{number}.txt", pieces)
+    settled(world)
+    assert world.embeddings.asked == []
+    assert (pending_in_list(world), search(world, "word").complete) == (0, True)
+
+
 @pytest.mark.parametrize("asked", [IngestFiles, CompareFiles, Reembed, EmbedDocuments])
 def test_vectors_that_are_asked_for_later_are_made_of_every_file(world: World, asked: type[JobRequest]) -> None:
     ingest(world, "pot.py", POT)
@@ -90,6 +130,7 @@ def test_vectors_that_are_asked_for_later_are_made_of_every_file(world: World, a
         EmbedDocuments: EmbedDocuments(collection="code", retriever="files"),
     }
     world.run(requests[asked])
+    settled(world)  # a file whose job waits is left to that one
     assert embedded(world) == set(world.ports.documents["files"].revisions("code")) >= {"pot.py"}
     assert search(world, **BY_VECTORS).complete
 
@@ -125,6 +166,7 @@ def test_a_second_attempt_of_the_job_that_asked_first_embeds_every_file_as_well(
     job_id = world.run(request)
     world.ring(job_id, request, "ingest")
     assert world.result(job_id).complete
+    settled(world)
     assert embedded(world) == {"pot.py", "cup.py"}
 
 

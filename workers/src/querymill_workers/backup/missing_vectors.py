@@ -25,7 +25,7 @@ def submit_embedding(settings: Settings) -> int:
         for kind, vectors in vectors_in(pool, FleetCounters(None)).items():
             for collection in documents[kind].collections():
                 model = vectors.active_model(collection)
-                if model is None and target_of(kind).only_if_asked:
+                if model is None and target_of(kind).unasked is not None:
                     continue
                 lacking = vectors.lacking(collection, model=model or settings.embedding_model)
                 for part in parts_of(lacking):

@@ -43,13 +43,13 @@ class Embeddable:
     """All that a retriever says of how its passages are embedded.
 
     ``batch``: texts per embedding call. Small, so that a question does not wait long behind a call on a shared server,
-    and so that few texts of a dropped document are still sent. ``only_if_asked``: a collection has no vectors until
-    they are asked for.
+    and so that few texts of a dropped document are still sent. ``unasked``: a collection of more passages has no
+    vectors until they are asked for; None: every collection has them.
     """
 
     retriever: Retriever
     batch: int
-    only_if_asked: bool = False
+    unasked: int | None = None
 
 
 @value
@@ -82,8 +82,12 @@ def embed_documents(claim: Claim, request: EmbedDocuments, target: Embeddable, p
         ports.board.postpone(claim, delay_s=wait, reason="waiting for more changes", cause="pause")
         return
     vectors.begin_embedding(collection, documents)
-    if vectors.active_model(collection) is None and vectors.pending(
-        collection, model=own.model, limit=1, documents=documents
+    # A job that names no documents is how vectors are asked for.
+    makes_first = documents is None or bool(models_to_embed_with(target, collection, ports))
+    if (
+        makes_first
+        and vectors.active_model(collection) is None
+        and vectors.pending(collection, model=own.model, limit=1, documents=documents)
     ):  # else the collection may have been dropped since
         vectors.active_model(collection, first=own.model)
     models, embedded = models_to_embed_with(target, collection, ports), Embedded()
@@ -112,13 +116,15 @@ def embed_documents(claim: Claim, request: EmbedDocuments, target: Embeddable, p
 def models_to_embed_with(target: Embeddable, collection: str, ports: VectorPorts) -> Sequence[Embeddings]:
     """Return the models that embed new passages: the workers' own, then the previous one while searches compare it.
 
-    The workers' own model comes first, so that the switch to it misses no passage. A collection that has no vectors
-    until they are asked for is embedded with none.
+    The workers' own model comes first, so that the switch to it misses no passage. A collection that is too large to
+    get vectors unasked, and has none, is embedded with none.
     """
     vectors, own = ports.vectors[target.retriever], ports.embeddings
     active = vectors.active_model(collection)
     if active is None:
-        return [] if target.only_if_asked else [own]
+        if target.unasked is None:
+            return [own]
+        return [own] if 0 < vectors.counts(collection, model=own.model).passages <= target.unasked else []
     if ports.previous is None or active != ports.previous.embeddings.model or active == own.model:
         return [own]
     return [own, ports.previous.embeddings]

@@ -132,12 +132,13 @@ class CompareFilesResult(JobResult):
 class IngestFiles(Ingest, Asks["IngestFilesResult"]):
     """Ingest files of a code base.
 
-    Files are searched by words, names and patterns. With ``vectors``, the whole collection is searched by meaning too:
-    a job of its own embeds all chunks that have no vector yet. This is asked for once. From then on every new or
-    changed file gets its vectors, with or without ``vectors``, until the collection is dropped.
+    Files are searched by words, names and patterns. A collection of at most 500 chunks, which are its definitions and
+    what is outside of them, can be searched by meaning too: a job of its own embeds them. With ``vectors``, so can a
+    larger one. This is asked for once. From then on every new or changed file gets its vectors, with or without
+    ``vectors``, until the collection is dropped.
 
     Attributes:
-        vectors: whether the whole collection is searched by meaning from now on; true once is enough
+        vectors: whether the whole collection is searched by meaning from now on, however large; true once is enough
     """
 
     kind: Literal["ingest_files"] = "ingest_files"

@@ -1,4 +1,4 @@
-"""How the chunks of files are embedded: a code base has no vectors until they are asked for."""
+"""How the chunks of files are embedded: those of a small code base unasked, of a larger one if asked for."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -14,11 +14,15 @@ from querymill_workers.vectors.rules.weights import VectorsWeight, choose_weight
 
 #: Each text may be as long as the model's input, and several jobs embed at once: a small server on few cores must
 #: answer before the call times out.
-EMBEDDABLE: Final = Embeddable(KIND, batch=4, only_if_asked=True)
+#: 500 texts are about a minute and a half of two cores with the bundled model.
+EMBEDDABLE: Final = Embeddable(KIND, batch=4, unasked=500)
+#: How long after a change vectors that nobody asked for are begun, in seconds: the files of a large code base, which
+#: come in several jobs, are then known to be many.
+SETTLE_S: Final = 3.0
 
 
 def has_vectors(collection: str, ports: FilePorts) -> bool:
-    """Return whether vectors were ever asked for. The model that searches compare is stored then, and only then."""
+    """Return whether a collection has vectors, or is to have them. The model that searches compare is stored then."""
     return ports.vectors[KIND].active_model(collection) is not None
 
 
@@ -52,5 +56,8 @@ def embed_soon(
     collection = request.collection
     if chunks is None:
         chunks = ports.vectors[KIND].lacking(collection, model=ports.embeddings.model)
-    _, bells = submit_embedding(EMBEDDABLE, collection, chunks, ports, lane=request.lane, token=claim.job_id)
+    settle_s = 0.0 if has_vectors(collection, ports) else SETTLE_S
+    _, bells = submit_embedding(
+        EMBEDDABLE, collection, chunks, ports, lane=request.lane, token=claim.job_id, settle_s=settle_s
+    )
     return bells

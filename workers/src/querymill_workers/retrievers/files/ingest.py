@@ -1,4 +1,4 @@
-"""Ingesting files of a code base: searchable by words, names and patterns at once, by vectors later, and if asked.
+"""Ingesting files of a code base: searchable by words, names and patterns at once, by vectors later.
 
 A file and its words change together, and an older version never replaces a newer one. If the job is killed, the next
 attempt resumes: files that are already stored are skipped.
@@ -36,8 +36,8 @@ INPUT_SHARE = 0.8
 def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]:
     """Ingest the files whose content differs from the stored one; submit the embedding of their chunks.
 
-    Chunks are embedded if the collection has vectors, or is asked to have them. If it had none, all its chunks are. A
-    file of which a newer version was accepted, or that was dropped since, is left alone.
+    Chunks are embedded if the collection is small, has vectors, or is asked to have them. If it had none, all
+    its chunks are. A file of which a newer version was accepted, or that was dropped since, is left alone.
     """
     collection, version, symbols = request.collection, version_of(claim), 0
     # A second attempt cannot tell whether the first was the first to ask.
@@ -112,7 +112,7 @@ def chunk_tokens(ports: FilePorts) -> int:
 
 
 def prepare_file(file: SourceFile, ports: FilePorts) -> PreparedFile:
-    """Read the symbols of a file and cut it into chunks."""
+    """Read the symbols of a file, and what is embedded of it."""
     parsed = ports.parser.parse(file.path, file.content)
     size = chunk_tokens(ports)
     room = max(size - ports.count_tokens(file.path), size // 2)

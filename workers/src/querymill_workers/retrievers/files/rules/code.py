@@ -34,7 +34,11 @@ class Symbol:
 
 @value
 class CodeChunk:
-    """Whole lines of a file, few enough to embed. ``number`` counts from 0; ``symbol`` is the enclosing definition."""
+    """A text of a file that is embedded: the first lines of a definition, or of a piece outside of all.
+
+    ``number`` counts from 0. ``line`` and ``end_line`` are those of the whole definition, whose name with what encloses
+    it is ``symbol``.
+    """
 
     number: int
     line: int
