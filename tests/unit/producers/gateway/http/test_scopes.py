@@ -7,7 +7,7 @@ from querymill.keys import Scope
 DELETES = {"drop_documents"}
 OPERATES = {
     "learn_lexicon", "list_feedback", "list_set_aside", "recompute_ranks", "reembed",
-    "reindex", "tell_caller",
+    "reindex", "tell_caller", "weigh_vectors",
 }  # fmt: skip
 SEARCHES = {
     "answer", "conversations", "embed", "export_documents", "feedback", "files", "list_documents", "messages",

@@ -28,6 +28,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--why-not", "s9"), {"why_not": "s9"}),
     (("--filter", "note=kept"), {"filter": {"note": "kept"}}),
     (("--metadata",), {"metadata": True}),
+    (("--vectors-weight", "0.5"), {"vectors_weight": 0.5}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]

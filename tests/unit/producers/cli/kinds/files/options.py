@@ -24,6 +24,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--kinds", "code", "--kinds", "tests"), {"kinds": ("code", "tests")}),
     (("--filter", "path^=src/"), {"filter": {"path": {"prefix": "src/"}}}),
     (("--why-not", "a1"), {"why_not": "a1"}),
+    (("--vectors-weight", "0.5"), {"vectors_weight": 0.5}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]

@@ -21,7 +21,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
         {"preset": "faq", "similarity_threshold": None, "limit": 9},
     ),
     (("--hybrid",), {"ranking": "vectors", "hybrid": True, "similarity_threshold": 0.7}),
-    (("--vector-weight", "2"), {"vectors_weight": 2.0}),
+    (("--vectors-weight", "2"), {"vectors_weight": 2.0}),
     (("--words-weight", "0.5"), {"words_weight": 0.5}),
     (("--rrf-k", "20"), {"rrf_k": 20}),
     (("--ranking", "vectors"), {"ranking": "vectors", "similarity_threshold": 0.7}),

@@ -22,6 +22,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--prompt-tokens", "0"), {"prompt_tokens": 0}),
     (("--filter", "module=vtkActor"), {"filter": {"module": "vtkActor"}}),
     (("--why-not", "a1"), {"why_not": "a1"}),
+    (("--vectors-weight", "0.5"), {"vectors_weight": 0.5}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]

@@ -27,6 +27,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--answer-tokens", "99"), {"answer_tokens": 99}),
     (("--passage-tokens", "500"), {"passage_tokens": 500}),
     (("--why-not", "a1"), {"why_not": "a1"}),
+    (("--vectors-weight", "0.5"), {"vectors_weight": 0.5}),
     (("--deadline", "2.5"), {"deadline": 2.5}),
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]
