@@ -42,6 +42,11 @@ class ScriptedJudge(Judge):
         self.also: Mapping[str, float] = {}
         self.asked: list[tuple[list[str], Caller]] = []
         self.fails_with: Exception | None = None
+        self.is_chosen = True
+
+    @property
+    def is_configured(self) -> bool:
+        return self.is_chosen
 
     def judge(
         self, query: str, passages: Mapping[str, str], *, caller: Caller

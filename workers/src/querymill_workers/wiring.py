@@ -97,7 +97,7 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
     """Return the relevance judge: the rerank endpoint if the settings name one, else the chat model."""
     tokens = chosen.querymill_rerank_tokens
     if not chosen.rerank_base_url:
-        return HalvingJudge(ChatJudge(chat_model, passage_tokens=tokens))
+        return HalvingJudge(ChatJudge(chat_model, passage_tokens=tokens, writes=chosen.writes_answers))
     endpoint = rerank_endpoint(chosen)
     gateway: Gateway[RelevanceByIndex] = Gateway(
         account_with(chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value(), chosen.rerank_model),

@@ -1,6 +1,6 @@
 """What a hit looks like on a terminal: what it is, what it says about the question, and what its score is made of."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -8,7 +8,7 @@ from rich.text import Text
 
 from querymill.cli.terminal import Console
 from querymill.presenting.excerpts import excerpt
-from querymill.presenting.explain.score_trees import EXPANDED
+from querymill.presenting.explain.score_trees import EXPANDED, RERANKED, SCORE_BEFORE
 from querymill.presenting.hit import HitView, views_of
 from querymill_shared.contracts.search import AnySearchResult
 
@@ -57,13 +57,29 @@ def show_hits(
 
 
 def equations_of(hit: Any, made_of: Callable[[Any], Iterable[str]]) -> Iterator[str]:
-    """Yield what a score is made of: across the branches of a search with expansions, then in the hit's own branch."""
+    """Yield what a score is made of: by the judge, across the branches of an expanded search, and in its own branch."""
+    judged = hit.explanation.get(RERANKED, {})
+    if SCORE_BEFORE in judged:
+        yield _by_judge(hit.score, judged)
+        own = {name: value for name, value in hit.explanation.items() if name != RERANKED}
+        hit = hit.model_copy(update={"score": judged[SCORE_BEFORE], "explanation": own})
     why = hit.explanation.get(EXPANDED)
     if why is not None:
         ranks = [(branch, why["weights"][branch], rank) for branch, rank in why["ranks"].items()]
         yield f"{hit.score:.4f} = {joined_ranks(ranks, why['k'])}"
         hit = hit.model_copy(update={"score": why["score_in_branch"]})
     yield from made_of(hit)
+
+
+def _by_judge(score: float, why: Mapping[str, Any]) -> str:
+    """Return what the judge made of a hit.
+
+    >>> _by_judge(0.9, {"relevance": 0.9, "rank": 7})
+    '0.9000 = relevance by the judge (rank 7 before)'
+    """
+    if "relevance" not in why:
+        return f"not judged: below the judged hits, in its order before (rank {why['rank']})"
+    return f"{score:.4f} = relevance by the judge (rank {why['rank']} before)"
 
 
 def _says(view: HitView, question: str) -> Text:

@@ -8,6 +8,7 @@ from pydantic import Field, FiniteFloat
 from querymill_shared.branches import HYDE, ORIGINAL, STANDALONE, step_in
 from querymill_shared.contracts.fields import Distinct
 from querymill_shared.contracts.history import InChat
+from querymill_shared.queues import Queue
 
 MultiQueryMethod = Literal["synonym", "subquestion", "variant"]
 #: What every kind has. Synonyms explain the terms of reports.
@@ -68,3 +69,7 @@ class ExpandsInBranches(Expands):
         if not self.expansions:
             return tuple(own)
         return (*(step_in(ORIGINAL, step) for step in own), *self.expansions)
+
+    def queue_of(self, step: str) -> Queue:
+        """Return the queue of a step: those that write wait for a model."""
+        return Queue.EXPAND if step in self.expansions else super().queue_of(step)

@@ -41,6 +41,7 @@ from querymill_shared.contracts.kinds import (
     hits_alone,
     limit_of,
 )
+from querymill_shared.contracts.rerank import Reranks, judges_batch
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.routing import asked_first
 from querymill_shared.queues import Queue
@@ -76,7 +77,7 @@ BranchName = Annotated[
 ]
 
 
-class Search(InChat, Asks["SearchResult"]):
+class Search(InChat, Reranks, Asks["SearchResult"]):
     """Ask one question of several collections and kinds of documents at once.
 
     Every kind that a collection holds is a branch: the search of that kind, at its defaults. Branches run side by side,
@@ -93,6 +94,7 @@ class Search(InChat, Asks["SearchResult"]):
 
     ``top_k`` is the number of hits. With ``group`` the hits of a kind stand together, the kind of the best hit first,
     and each kind has up to ``top_k``. A branch has ``branch_deadline`` seconds, by default half of the ``deadline``.
+    With ``rerank`` the one ranking is judged at its end, and the branches share what is left to them.
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
@@ -184,6 +186,8 @@ class Search(InChat, Asks["SearchResult"]):
 
     def queue_of(self, step: str) -> Queue:
         """Return the queue on which the search of the branch would run the step."""
+        if judges_batch(step):
+            return super().queue_of(step)
         branch, own = branch_and_step(step)
         return self.search_of(branch).queue_of(own)
 

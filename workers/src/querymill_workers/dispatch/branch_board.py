@@ -9,7 +9,7 @@ from querymill_shared.board import Board, Claim, Outcome, Picture, Step, Verdict
 from querymill_shared.branches import step_in
 from querymill_shared.contracts.events import ProgressEvent
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.kinds import KindSearch
+from querymill_shared.contracts.search import AnySearch
 from querymill_shared.queues import Queue
 from querymill_workers.jobs.bell import Bell
 
@@ -29,7 +29,7 @@ class BranchBoard:
     """
 
     def __init__(
-        self, board: Board, branch: str, asked: KindSearch, whole: JobRequest, *, sooner_s: float = 0.0
+        self, board: Board, branch: str, asked: AnySearch, whole: JobRequest, *, sooner_s: float = 0.0
     ) -> None:
         self._board = board
         self._whole = whole

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict
-from querymill_shared.contracts.kinds import KindSearch
+from querymill_shared.contracts.search import AnySearch
 from querymill_workers.dispatch.branch_board import BranchBoard
 from querymill_workers.dispatch.endings import BranchEnding, ending_of
 from querymill_workers.dispatch.ports import Ports
@@ -20,7 +20,7 @@ from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.flow import Flow
 
-FlowOf = Callable[[KindSearch], Flow[Ports]]
+FlowOf = Callable[[AnySearch], Flow[Ports]]
 #: The stores that the searches of all kinds read at their end.
 READS: Final = "the stores of its branches"
 

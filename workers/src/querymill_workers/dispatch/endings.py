@@ -1,7 +1,7 @@
 """How each branch of a job ended, as a step that nobody runs holds it on the board."""
 
 from collections.abc import Collection, Iterator
-from typing import Annotated, Self
+from typing import Annotated, Self, cast
 
 from pydantic import Field
 from pydantic_core import from_json
@@ -9,15 +9,19 @@ from pydantic_core import from_json
 from querymill_shared.board import Outcome, Picture, Verdict
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.kinds import KindHit, KindResult
+from querymill_shared.contracts.search import AnySearchResult
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.notes import FailureNotes, Notes
 
 
 class BranchNotes(Notes):
-    """The result of a branch, or None if it has none."""
+    """The result of a branch, or None if it has none.
 
-    result: Annotated[KindResult, Field(discriminator="kind")] | None = None
+    A branch is a search of one kind. What finds the candidates of a judge may be a search over everything.
+    """
+
+    result: Annotated[AnySearchResult, Field(discriminator="kind")] | None = None
 
 
 @value
@@ -33,7 +37,7 @@ class BranchEnding:
     def of_verdict(cls, verdict: Verdict) -> Self:
         """Return how the branch of a verdict ended."""
         result = BranchNotes.model_validate(_notes(verdict)).result
-        return cls(result, "" if result else verdict.reason or CUT, verdict.code)
+        return cls(cast("KindResult | None", result), "" if result else verdict.reason or CUT, verdict.code)
 
     @property
     def hits(self) -> tuple[KindHit, ...]:
@@ -53,7 +57,8 @@ def endings_in(picture: Picture, branches: Collection[str]) -> Iterator[tuple[st
     """Yield the branches that have ended, and how."""
     for step in picture.steps:
         if step.name in branches:
-            yield step.name, BranchEnding(BranchNotes.of(step).result, step.reason, step.code, step.ended)
+            result = cast("KindResult | None", BranchNotes.of(step).result)
+            yield step.name, BranchEnding(result, step.reason, step.code, step.ended)
 
 
 def _notes(verdict: Verdict) -> dict[str, object]:

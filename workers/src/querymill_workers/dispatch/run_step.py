@@ -26,10 +26,11 @@ from querymill_shared.contracts.messages import MessageRequest
 from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import ReportRequest
-from querymill_shared.contracts.search import Search
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.search import AnySearch, Search
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed, WeighVectors
 from querymill_shared.tracing import Span, span
-from querymill_workers.dispatch import embedding, expanding, joint, reindex
+from querymill_workers.dispatch import embedding, expanding, joint, reindex, reranking
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents import flow as documents
 from querymill_workers.jobs import job_counts
@@ -68,7 +69,9 @@ NOBODY_READS = "no worker of this fleet can read its request: "
 
 
 def flow_of(request: JobRequest) -> Flow[Ports]:
-    """Return the flow of a request: that of its kind, or of all its branches."""
+    """Return the flow of a request: that of its kind, of all its branches, or with a judge at the end of either."""
+    if isinstance(request, AnySearch) and not isinstance(request, ReportSearch) and request.rerank:
+        return reranking.flow_of(request, flow_of)
     if isinstance(request, Search):
         return joint.flow_of(request, flow_of)
     if isinstance(request, ExpandsInBranches) and request.expansions:

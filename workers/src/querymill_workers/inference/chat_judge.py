@@ -37,11 +37,20 @@ class Judgements(BaseModel):
 
 
 class ChatJudge(Judge):
-    """`Judge` by a chat model. The passages of one call are cut to ``passage_tokens`` tokens in total."""
+    """`Judge` by a chat model. The passages of one call are cut to ``passage_tokens`` tokens in total.
 
-    def __init__(self, chat: ChatModel, *, passage_tokens: int) -> None:
+    It ``writes`` answers or not: one that is too small for that is too small to judge unasked.
+    """
+
+    def __init__(self, chat: ChatModel, *, passage_tokens: int, writes: bool = True) -> None:
         self._chat = chat
         self._passage_tokens = passage_tokens
+        self._writes = writes
+
+    @property
+    @override
+    def is_configured(self) -> bool:
+        return self._writes
 
     @override
     def judge(

@@ -91,6 +91,11 @@ class Judge(Protocol):
     """The relevance judge: scores the relevance of passages to a query, each from 0 to 1."""
 
     @property
+    def is_configured(self) -> bool:
+        """Whether an operator chose it to judge: a rerank endpoint, or a chat model that writes answers."""
+        return True
+
+    @property
     def relevance_formula(self) -> str:
         """How a relevance follows from what the model said, or "" if it is what the model said."""
         return ""

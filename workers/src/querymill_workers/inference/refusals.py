@@ -86,6 +86,11 @@ class HalvingJudge(Judge):
 
     @property
     @override
+    def is_configured(self) -> bool:
+        return self._judge.is_configured
+
+    @property
+    @override
     def relevance_formula(self) -> str:
         return self._judge.relevance_formula
 

@@ -3,6 +3,8 @@
 from typing import Final
 
 from querymill_shared.board import Cause, SetbackCounts
+from querymill_shared.board.calls import COUNTERS
+from querymill_workers.jobs.faults import Unavailable
 
 #: Waits before the next attempt in seconds: after the first time, the second, and so on; the last one stays. They are
 #: short for a job with a deadline, because a user waits for it. The others survive the restart of a provider.
@@ -35,6 +37,12 @@ def wait_s(cause: Cause, before: int, *, is_durable: bool, chance: float) -> flo
     """
     waits = (DURABLE_WAITS_S if is_durable else WAITS_S)[cause]
     return waits[min(before, len(waits) - 1)] * (1 - JITTER * chance)
+
+
+def soonest_again_s(error: Unavailable, counts: SetbackCounts) -> float:
+    """Return after how many seconds, at the soonest, a step of a job with a deadline is tried again."""
+    before = getattr(counts, COUNTERS[error.cause])
+    return max(error.again_in_s, wait_s(error.cause, before, is_durable=False, chance=1.0))
 
 
 def within(wait: float, left_s: float | None, *, not_before_s: float) -> float | None:

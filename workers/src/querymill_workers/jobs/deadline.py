@@ -9,6 +9,7 @@ from typing import Final, Self
 from querymill_shared.board import Claim, Picture, Verdict
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.fields import Lane, Request
+from querymill_shared.contracts.search import Search
 from querymill_shared.values import value
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.ports import Common
@@ -51,7 +52,13 @@ class Caller:
 
     @classmethod
     def of(
-        cls, claim: Claim, request: Request, ports: Common, *, until: float | None = None, late: Code = "deadline"
+        cls,
+        claim: Claim,
+        request: Request | Search,
+        ports: Common,
+        *,
+        until: float | None = None,
+        late: Code = "deadline",
     ) -> Self:
         """Return the caller for a step, whose time ends with the job's, or ``until`` (monotonic seconds) if sooner."""
         times = [time for time in (claim.expires_at, until) if time is not None]
@@ -76,7 +83,7 @@ def _ending_of(claim: Claim, ports: Common) -> Callable[[], bool]:
 
 
 def caller_of(
-    claim: Claim, request: Request, ports: Common, *, margin_s: float, what: str, patience_s: float | None = None
+    claim: Claim, request: Request | Search, ports: Common, *, margin_s: float, what: str, patience_s: float | None = None
 ) -> Caller:  # fmt: skip
     """Return the caller of a model, whose time ends ``margin_s`` seconds before the job's deadline.
 

@@ -11,32 +11,20 @@ Rules and formulas: ``rules/reranking.py``.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pydantic import Field
-
 from querymill_shared.board import Claim, Outcome, Picture, Step
 from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.rerank import Rerank, RerankedHit, RerankResult
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.deadline import caller_of
-from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps, missing, stage, timing, used, worth_telling
 from querymill_workers.jobs.verdicts import done
+from querymill_workers.services.judging import SETTLE_MARGIN_S, JudgedBatch, judge_passages
 from querymill_workers.services.ports import RerankPorts
 from querymill_workers.services.rules import reranking
 from querymill_workers.services.rules.reranking import GivenHit, Reranked, explain
-from querymill_workers.text.judgements import accepted
 
-#: The judge is cut this long before the deadline, in seconds: the step still has to finish, and the job to settle.
-SETTLE_MARGIN_S = 0.12
 #: Hits reported while batches are running, unless ``top_n`` says how many.
 MAX_REPORTED_HITS = 10
-
-
-class BatchNotes(StepNotes):
-    """The notes of a batch: the relevance of each judged hit, by the hit's key, and what it follows from."""
-
-    judgements: dict[str, float] = Field(default_factory=dict)
-    relevance_formula: str = ""
 
 
 def step(claim: Claim, request: Rerank, ports: RerankPorts) -> None:
@@ -44,15 +32,8 @@ def step(claim: Claim, request: Rerank, ports: RerankPorts) -> None:
     laps = Laps(ports)
     passages = {hit.key: hit.text for hit in request.batch(claim.step)}
     caller = caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the judge")
-    judged, usage = ports.judge.judge(request.query, passages, caller=caller)
-    laps.lap("judge")
-    notes = BatchNotes(
-        judgements=accepted(judged.items(), known=passages),
-        relevance_formula=ports.judge.relevance_formula,
-        usage=usage.noted(),
-        timing=laps.ms,
-    ).for_board()
-    picture = ports.board.finish(claim, Outcome(notes=notes, ms=laps.total_ms, parts=laps.parts))
+    notes = judge_passages(request.query, passages, caller, ports, laps)
+    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts))
     if picture is not None:
         conclude(picture, request, ports, after=claim.step)
 
@@ -99,12 +80,12 @@ def reranked(picture: Picture, request: Rerank) -> list[Reranked]:
 
 def judgements(picture: Picture) -> Mapping[str, float]:
     """Return the relevance of each judged hit, from all finished batches."""
-    return {hit: relevance for batch in picture.steps for hit, relevance in BatchNotes.of(batch).judgements.items()}
+    return {hit: relevance for batch in picture.steps for hit, relevance in JudgedBatch.of(batch).judgements.items()}
 
 
 def formulas(picture: Picture) -> Mapping[str, str]:
     """Return what the relevance of each judged hit follows from, where it is not what the judge said."""
-    batches = [BatchNotes.of(batch) for batch in picture.steps]
+    batches = [JudgedBatch.of(batch) for batch in picture.steps]
     return {hit: notes.relevance_formula for notes in batches for hit in notes.judgements if notes.relevance_formula}
 
 

@@ -13,6 +13,9 @@ RANK_WEIGHTS: Final[dict[str, float]] = {
 }  # fmt: skip
 #: Where an explanation says how the branches of a search with expansions were joined.
 EXPANDED: Final = "expanded"
+#: Where it says what a judge made of a hit, and what its score was before, unless relevance and similarity are combined.
+RERANKED: Final = "rerank"
+SCORE_BEFORE: Final = "score_before"
 #: The places that scores are rounded to where their explanation does not say.
 _MODULE_PLACES, _FILE_PLACES, _MESSAGE_PLACES, _JOINT_PLACES = 6, 4, 6, 6
 
@@ -29,9 +32,22 @@ def score_tree(kind: str, hit: Hit) -> ScorePart:
     if build is None:
         return ScorePart("score", score)
     try:
+        if SCORE_BEFORE in hit["explanation"].get(RERANKED, {}):
+            return _judged(kind, hit)
         return build(hit) if EXPANDED not in hit["explanation"] else _in_branches(kind, hit)
     except (KeyError, TypeError, ValueError, AttributeError):
         return ScorePart("score", score, note="its explanation is of another release")
+
+
+def _judged(kind: str, hit: Hit) -> ScorePart:
+    """A hit of a search whose candidates were judged: its relevance, or its score before if it has none."""
+    why = hit["explanation"][RERANKED]
+    own = {name: value for name, value in hit["explanation"].items() if name != RERANKED}
+    before = score_tree(kind, {**hit, "score": why[SCORE_BEFORE], "explanation": own})
+    if "relevance" not in why:
+        return replace(before, note=why.get("reason", ""))
+    note = f"by the judge; place {why['rank']} before"
+    return ScorePart("relevance", why["relevance"], parts=(replace(before, label="score before"),), note=note)
 
 
 def _in_branches(kind: str, hit: Hit) -> ScorePart:

@@ -21,6 +21,7 @@ from querymill_shared.contracts.fields import (
 )
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.history import FoundInChat
+from querymill_shared.contracts.rerank import Reranks
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.vectors_weight import WeighsVectors
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
@@ -78,7 +79,7 @@ DateLocale = Annotated[
 ]
 
 
-class ConversationSearch(FilteredSearch, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks["ConversationResult"]):
+class ConversationSearch(FilteredSearch, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot, Asks["ConversationResult"]):
     """Find the sessions in which a subject was discussed.
 
     The score is a product: BM25 as a share of the best candidate's, times ConversationRank, times
@@ -143,10 +144,6 @@ class ConversationSearch(FilteredSearch, WeighsVectors, ExpandsInBranches, AsksW
     def steps(self) -> tuple[str, ...]:
         """The one step of a search, and those that write what is searched beside the question."""
         return self.steps_beside(("search",))
-
-    def queue_of(self, step: str) -> Queue:
-        """Return the queue of a step: those that write wait for a model."""
-        return Queue.EXPAND if step in self.expansions else self.queue
 
     @property
     def zone(self) -> tzinfo:

@@ -11,6 +11,7 @@ from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinc
 from querymill_shared.contracts.files.steps import FileStep, FirstSearch
 from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.history import FoundInChat
+from querymill_shared.contracts.rerank import Reranks
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.vectors_weight import WeighsVectors
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
@@ -45,7 +46,7 @@ Glob = Annotated[
 ]
 
 
-class FileSearch(Filtered, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks["FileResult"]):
+class FileSearch(Filtered, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot, Asks["FileResult"]):
     """Find the files in a code base that are relevant to a request.
 
     The mode ``iterative`` runs up to ``rounds`` rounds of search, evaluation and refinement; ``oneshot`` ranks the
@@ -112,10 +113,8 @@ class FileSearch(Filtered, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks["F
     def queue_of(self, step: str) -> Queue:
         """Return the queue of a step: evaluations that wait for a judge do not hold up searches."""
         place = FileStep.parse(own_step(step))
-        if step in self.expansions:
-            return Queue.EXPAND
         is_judged = self.evaluator == "judge" and place is not None and place.stage == "evaluate"
-        return Queue.RERANK if is_judged else self.queue
+        return Queue.RERANK if is_judged else super().queue_of(step)
 
     @property
     def max_rounds(self) -> int:

@@ -19,6 +19,7 @@ from querymill_shared.contracts.fields import (
 )
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.history import FoundInChat
+from querymill_shared.contracts.rerank import Reranks
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.vectors_weight import WeighsVectors
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
@@ -74,7 +75,7 @@ FILLED_IN: Final[Mapping[str, Mapping[str, Any]]] = {
 Similarity = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
-class MessageSearch(FilteredSearch, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks["MessageResult"]):
+class MessageSearch(FilteredSearch, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot, Asks["MessageResult"]):
     """Find the chat messages that mean the same as a question.
 
     ``limit`` is the largest number of hits returned. ``session_id`` restricts the search to one session.
@@ -161,10 +162,6 @@ class MessageSearch(FilteredSearch, WeighsVectors, ExpandsInBranches, AsksWhyNot
         """Return the one step of a search, and those that write what is searched beside the question."""
         return self.steps_beside(("search",))
 
-    def queue_of(self, step: str) -> Queue:
-        """Return the queue of a step: those that write wait for a model."""
-        return Queue.EXPAND if step in self.expansions else self.queue
-
 
 class MessageHit(Contract):
     """A message, alone or with its neighbours.
@@ -183,7 +180,8 @@ class MessageHit(Contract):
         raw_similarity: the cosine to the question, -1 to 1; null if no vector was compared
         band: range of the similarity: exact 1, high from 0.8, medium from 0.6, low from 0.4, else unrelated;
             uncalibrated if the model has no measured profile
-        score: orders hits found the same way: Σ weight / (rrf_k + rank), the similarity, or the BM25 of a text search
+        score: orders hits found the same way: Σ weight / (rrf_k + rank), the similarity, or the BM25 of a text search;
+            of a hit that a judge has judged the relevance
         found_by: what found the text: its vector, words of the question, or the whole question as a substring
         must_use: whether the hit reaches the similarity from which its preset says that it must be used
         explanation: every number needed to recompute the score; `passage` has the place in a long text, in characters

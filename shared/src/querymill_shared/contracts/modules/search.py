@@ -16,6 +16,7 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.modules.ingest import DocumentId
+from querymill_shared.contracts.rerank import Reranks
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.vectors_weight import WeighsVectors
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
@@ -47,7 +48,7 @@ def _with_weight(part: object) -> object:
     return {"description": part} if isinstance(part, str) else part
 
 
-class ModuleSearch(Filtered, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks["ModuleResult"]):
+class ModuleSearch(Filtered, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot, Asks["ModuleResult"]):
     """Find code documents that use the modules a request asks for.
 
     The modules and the text of the request are searched, and each of the ``sub_queries`` is a text channel of its own
@@ -100,7 +101,7 @@ class ModuleSearch(Filtered, WeighsVectors, ExpandsInBranches, AsksWhyNot, Asks[
 
     def queue_of(self, step: str) -> Queue:
         """Return the queue of a step: a chat model splits the request and writes beside it; the rest needs stores."""
-        return Queue.EXPAND if own_step(step) == SPLIT or step in self.expansions else self.queue
+        return Queue.EXPAND if own_step(step) == SPLIT else super().queue_of(step)
 
 
 class AskedModule(Contract):

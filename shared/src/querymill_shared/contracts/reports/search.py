@@ -27,14 +27,12 @@ from querymill_shared.contracts.fields import (
 )
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.history import FoundInChat
-from querymill_shared.contracts.rerank import Combine
+from querymill_shared.contracts.rerank import Combine, Reranks, judges_batch, most_judged
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.vectors_weight import WeighsVectors
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
-#: How the names of the steps that rerank begin.
-RERANK = "rerank"
 #: The step that explains an absence.
 WHY_NOT = "why-not"
 
@@ -46,19 +44,20 @@ Unit = Literal["page", "chunk"]
 CANDIDATES = 10
 
 
-class ReportSearch(FilteredSearch, WeighsVectors, Expands, AsksWhyNot, Asks["ReportResult"]):
+class ReportSearch(FilteredSearch, WeighsVectors, Expands, Reranks, AsksWhyNot, Asks["ReportResult"]):
     """Find the passages or pages of reports that answer a question.
 
     ``top_n`` is the number of hits returned. ``candidates`` is the number of passages (or pages, if pages are
-    returned) that each query fetches from each routed document: by default 10, or ``top_n`` if that is more.
+    returned) that each query fetches from each routed document: by default 10, or ``top_n`` or what a judge
+    reads if that is more.
     ``company`` and ``period`` choose the reports instead of the question's own words; ``documents`` names the reports
     explicitly. ``today`` is today's date where the caller is, to which "last year" refers (by default the day of
     submission in UTC). Only reports that pass the ``filter`` are chosen. With ``metadata`` each hit has that of its
     report.
 
     With ``glossary`` the words by which reports state the question's terms are searched too: for a quick ratio, the
-    lines of a balance sheet. ``ranking`` says what orders the hits. With ``rerank`` a judge reads the best of them,
-    twice ``top_n``, and they are ordered by relevance and similarity, combined by ``combine``.
+    lines of a balance sheet. ``ranking`` says what orders the hits. With ``rerank`` (see `Reranks`) the best are
+    ordered by relevance and similarity, combined by ``combine``.
 
     A question that refers back to ``history`` is also searched as a chat model rewrites it, unless ``standalone`` is
     False. By default it is where a chat model writes answers (`CHAT_MODEL`, `QUERYMILL_ANSWERS`), if that replies soon.
@@ -89,9 +88,6 @@ class ReportSearch(FilteredSearch, WeighsVectors, Expands, AsksWhyNot, Asks["Rep
     ranking: Annotated[
         Ranking, Field(description="hybrid: vector and keyword ranking joined; agreement: vector ranking alone")
     ] = "hybrid"
-    rerank: Annotated[
-        bool, Field(description="let a chat model judge the best hits, and order them by its judgement")
-    ] = False
     combine: Annotated[
         Combine, Field(description="how relevance and similarity become the score of a reranked hit")
     ] = "product"
@@ -123,7 +119,9 @@ class ReportSearch(FilteredSearch, WeighsVectors, Expands, AsksWhyNot, Asks["Rep
     @property
     def depth(self) -> int:
         """Number of passages that each query fetches from each routed document."""
-        return max(CANDIDATES, self.top_n) if self.candidates is None else self.candidates
+        if self.candidates is not None:
+            return self.candidates
+        return max(CANDIDATES, self.top_n, most_judged(self.deadline) if self.rerank else 0)
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -132,9 +130,8 @@ class ReportSearch(FilteredSearch, WeighsVectors, Expands, AsksWhyNot, Asks["Rep
 
     def queue_of(self, step: str) -> Queue:
         """Return the queue of a step. The original needs only the stores; the others wait for a model."""
-        if step.startswith(RERANK):
-            return Queue.RERANK
-        return self.queue if step in (ORIGINAL, WHY_NOT) else Queue.EXPAND
+        needs_no_chat = step in (ORIGINAL, WHY_NOT) or judges_batch(step)
+        return super().queue_of(step) if needs_no_chat else Queue.EXPAND
 
 
 class Routing(Contract):

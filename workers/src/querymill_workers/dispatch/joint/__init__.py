@@ -18,14 +18,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from querymill_shared.board import Board, Claim, Picture
-from querymill_shared.board.calls import COUNTERS
 from querymill_shared.contracts.search import Search, branch_and_step
 from querymill_workers.dispatch.branch_board import BranchBoard
 from querymill_workers.dispatch.branches import READS, FlowOf, cut_short, go_on, run_in_branch
 from querymill_workers.dispatch.endings import BranchEnding, endings_in
 from querymill_workers.dispatch.joint.show import says_enough, show_ranking, show_result
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.jobs.backoff import wait_s
+from querymill_workers.jobs.backoff import soonest_again_s
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -56,9 +55,7 @@ def step(claim: Claim, ports: Ports, *, request: Search, flow_of_kind: FlowOf) -
     try:
         rung, picture = run_in_branch(claim, board, ports, flow_of_kind)
     except Unavailable as error:
-        before = getattr(claim.counts, COUNTERS[error.cause])
-        soonest_s = max(error.again_in_s, wait_s(error.cause, before, is_durable=False, chance=1.0))
-        if left_of_branch(claim, request, ports) < soonest_s:
+        if left_of_branch(claim, request, ports) < soonest_again_s(error, claim.counts):
             raise Refused(str(error), code=error.code) from error
         raise
     if picture is None:

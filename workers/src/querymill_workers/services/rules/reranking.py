@@ -6,7 +6,7 @@ from typing import Final, Literal
 from querymill_shared.values import value
 from querymill_workers.text.judgements import accepted
 
-Combine = Literal["product", "weighted"]
+Combine = Literal["product", "weighted", "relevance"]
 
 RELEVANCE_WEIGHT: Final = 0.7
 SIMILARITY_WEIGHT: Final = 0.3
@@ -34,7 +34,7 @@ class Reranked:
 def rerank(
     candidates: Sequence[GivenHit], judgements: Iterable[tuple[str, float]], *, combine: Combine = "product"
 ) -> list[Reranked]:
-    """Order hits by combined score, best first. Ties break on the id.
+    """Order hits by combined score, best first. Of equal ones, the first so far is the first.
 
     Hits without a judgement follow in the given order, whatever their similarity. Without any judgement the order
     is the caller's. For which judgements count, see `accepted`.
@@ -49,7 +49,7 @@ def rerank(
         _reranked(candidate, rank, relevance_of, combine=combine) for rank, candidate in enumerate(candidates, start=1)
     ]
     judged = [hit for hit in hits if hit.relevance is not None]
-    judged.sort(key=lambda hit: (-hit.score, hit.id))
+    judged.sort(key=lambda hit: (-hit.score, hit.rank))
     return judged + [hit for hit in hits if hit.relevance is None]
 
 
@@ -57,11 +57,16 @@ def combined_score(*, relevance: float, similarity: float, combine: Combine = "p
     """Combine a relevance in [0, 1] with a similarity, neither rounded.
 
     ``product``: relevance × similarity; 0.9 and 0.8 give 0.72. ``weighted``: 0.7 × relevance + 0.3 ×
-    similarity; 0.9 and 0.8 give 0.87. Decided: with a negative similarity the product would put irrelevant hits
-    first (0 × −0.5 is more than 1 × −0.5), so a negative similarity is multiplied by 2 − relevance. In both cases
-    irrelevance costs (1 − relevance) × |similarity|: more relevance never lowers a score. The product never exceeds
-    the similarity, which limits what a passage gains if it persuades its judge of 1.0.
+    similarity; 0.9 and 0.8 give 0.87. ``relevance``: the relevance alone, for scores that are no similarities, such as
+    those of a fusion by rank, whose differences say nothing of how much better a hit is.
+
+    Decided: with a negative similarity the product would put irrelevant hits first (0 × −0.5 is more than 1 × −0.5), so
+    a negative similarity is multiplied by 2 − relevance. In both cases irrelevance costs (1 − relevance) × |similarity|,
+    so more relevance never lowers a score. The product never exceeds the similarity, which limits what a passage gains
+    if it persuades its judge of 1.0.
     """
+    if combine == "relevance":
+        return relevance
     if combine == "weighted":
         return RELEVANCE_WEIGHT * relevance + SIMILARITY_WEIGHT * similarity
     return (relevance if similarity >= 0 else 2 - relevance) * similarity
@@ -72,12 +77,15 @@ def explain(hit: Reranked, *, combine: Combine = "product", relevance_formula: s
 
     ``relevance_formula`` is how the relevance follows from what the judge said, if it is not that itself.
     """
-    numbers: dict[str, object] = {"similarity": hit.similarity, "score": hit.score, "rank": hit.rank}
+    before = "score before" if combine == "relevance" else "similarity"
+    numbers: dict[str, object] = {before.replace(" ", "_"): hit.similarity, "score": hit.score, "rank": hit.rank}
     if hit.relevance is None:
-        return {"formula": "similarity", "reason": "not judged: kept in its order below the judged hits"} | numbers
+        return {"formula": before, "reason": "not judged: kept in its order below the judged hits"} | numbers
     numbers["relevance"] = hit.relevance
     if relevance_formula:
         numbers["relevance_formula"] = relevance_formula
+    if combine == "relevance":
+        return {"formula": "relevance"} | numbers
     if combine == "weighted":
         weights = {"relevance_weight": RELEVANCE_WEIGHT, "similarity_weight": SIMILARITY_WEIGHT}
         return {"formula": "relevance_weight × relevance + similarity_weight × similarity"} | numbers | weights

@@ -85,7 +85,7 @@ def weigh(
         reason=reason,
         tokens=text.tokens,
         excerpt=tuple(lines),
-        excerpt_tokens=ports.count_tokens(excerpted(text, lines)),
+        excerpt_tokens=ports.count_tokens(excerpted(text.path, text.content, lines)),
         words=tuple(term.term for term in held[:SHOWN_WORDS]),
         names=tuple(names[:SHOWN_NAMES]),
         parts=tuple(parts),
@@ -104,6 +104,6 @@ def noted(found: ScoredDefinition, path: str, lines: Sequence[str]) -> Definitio
     return DefinitionNotes(lines=tuple(chosen), label=", ".join(filter(None, names)), score=round(found.score, 6))
 
 
-def excerpted(text: SourceText, excerpt: Sequence[tuple[int, int]]) -> str:
+def excerpted(path: str, content: str, excerpt: Sequence[tuple[int, int]]) -> str:
     """Show the excerpt of a file, or its first lines if it has none."""
-    return "\n".join(shown(text.path, (first, last), text.content) for first, last in excerpt or [(1, 40)])
+    return "\n".join(shown(path, (first, last), content) for first, last in excerpt or [(1, 40)])

@@ -109,7 +109,7 @@ def ask_judge(
     """Return the relevance that a language model gives to excerpts, if the request asks for it, and what is missing."""
     if request.evaluator != "judge" or not files:
         return {}, ProviderUsage(), ()
-    passages = {path: excerpted(texts[path], notes.excerpt) for path, notes in files.items()}
+    passages = {path: excerpted(path, texts[path].content, notes.excerpt) for path, notes in files.items()}
     try:
         caller = caller_of(claim, request, ports, margin_s=MARGIN_S, what="the judge")
         given, usage = ports.judge.judge(meaning_of(request), passages, caller=caller.for_extras())

@@ -1,6 +1,6 @@
 """Show: the files of a search, why they were found, what is missing, and what the search cost."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -33,8 +33,9 @@ from querymill_workers.retrievers.files.rules.relevance import (
     relevance,
 )
 from querymill_workers.retrievers.files.search.choose import ChosenFiles
-from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis
-from querymill_workers.retrievers.files.search.rounds import EvaluatedFile, Round, evaluated_files
+from querymill_workers.retrievers.files.search.context import join_context
+from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis, analyze_query, meaning_of
+from querymill_workers.retrievers.files.search.rounds import EvaluatedFile, Round, evaluated_files, rounds_of
 from querymill_workers.vectors.rules.weights import explain_weight
 
 #: Files that an agent without this search would read whole.
@@ -194,20 +195,63 @@ def token_account(
     """Count the tokens that the job cost, and those that reading whole files would have cost."""
     files = evaluated_files(rounds)
     first = [file.notes for file in files.values() if file.round == 1]
-    listing = sum(count_tokens(f"{hit.path} {hit.relevance} {hit.why}") for hit in returned)
-    handed, judged = count_tokens(context.text), sum(round_.judged_tokens for round_ in rounds)
+    judged = sum(round_.judged_tokens for round_ in rounds)
     return TokenAccount(
-        spent=handed + listing + judged,
-        context=handed,
-        listing=listing,
         judged=judged,
-        returned_excerpts=sum(files[hit.path].notes.excerpt_tokens for hit in returned),
-        returned_files=sum(hit.tokens for hit in returned),
         one_shot=sum(notes.tokens for notes in first),
         all_candidates=sum(file.notes.tokens for file in files.values()),
         grep=sum(notes.grep_tokens for notes in first),
-        top_files=sum(file.tokens for file in returned[:TOP_FILES]),
+        **tokens_returned(returned, files, context, judged, count_tokens),
     )
+
+
+def tokens_returned(
+    returned: Sequence[FileHit],
+    files: Mapping[str, EvaluatedFile],
+    context: Context,
+    judged: int,
+    count_tokens: Callable[[str], int],
+) -> dict[str, int]:
+    """Return what of the account follows from the files returned. ``judged`` is what evaluating them has cost."""
+    listing = sum(count_tokens(f"{hit.path} {hit.relevance} {hit.why}") for hit in returned)
+    handed = count_tokens(context.text)
+    return {
+        "spent": handed + listing + judged,
+        "context": handed,
+        "listing": listing,
+        "returned_excerpts": sum(files[hit.path].notes.excerpt_tokens for hit in returned if hit.path in files),
+        "returned_files": sum(hit.tokens for hit in returned),
+        "top_files": sum(file.tokens for file in returned[:TOP_FILES]),
+    }
+
+
+def joined_again(
+    result: FileResult, pictures: Iterable[Picture], hits: Sequence[FileHit], request: FileSearch, ports: FilePorts
+) -> dict[str, Any]:
+    """Return the fields of a result that are joined from its hits, once they are others or in another order.
+
+    Args:
+        result: What was found.
+        pictures: What the searches that found it left on the board.
+        hits: The files returned.
+        request: What was asked, and how many files each round evaluated.
+        ports: The stores of the files.
+
+    Raises:
+        Unavailable: The store does not respond.
+    """
+    files: dict[str, EvaluatedFile] = {}
+    for picture in pictures:
+        files = evaluated_files(rounds_of(picture, limit=request.candidates)) | files
+    query = analyze_query(meaning_of(request), request.kinds, ports.thesauri["files"])
+    context = join_context([files[hit.path] for hit in hits if hit.path in files], query, request, ports)
+    judged = result.token_account.judged
+    tokens = tokens_returned((*hits, *result.low), files, context, judged, ports.count_tokens)
+    return {
+        "context": context.text,
+        "context_files": tuple(dict.fromkeys(path for path, _ in context.parts)),
+        "token_account": result.token_account.model_copy(update=tokens),
+    }
 
 
 def round_event(round_: Round) -> SearchRound:

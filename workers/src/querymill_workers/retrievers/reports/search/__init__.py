@@ -20,7 +20,8 @@ from collections.abc import Sequence
 from querymill_shared.board import Claim, Outcome, Picture, Verdict, foresee
 from querymill_shared.branches import ORIGINAL
 from querymill_shared.contracts.answer import ANSWER
-from querymill_shared.contracts.reports.search import RERANK, WHY_NOT, ReportSearch
+from querymill_shared.contracts.reports.search import WHY_NOT, ReportSearch
+from querymill_shared.contracts.rerank import batch_of, judges_batch
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.later_steps import add_steps
@@ -32,7 +33,7 @@ from querymill_workers.retrievers.reports.ports import EMBEDDABLE, ReportPorts
 from querymill_workers.retrievers.reports.rules.joining import USUAL_WEIGHT
 from querymill_workers.retrievers.reports.search.choose import choose_hits
 from querymill_workers.retrievers.reports.search.hits import ShownHit, show_hits, show_to_model
-from querymill_workers.retrievers.reports.search.judge import batch_of, judge_batch, order_by_relevance
+from querymill_workers.retrievers.reports.search.judge import judge_hits, order_by_relevance
 from querymill_workers.retrievers.reports.search.notes import BranchNotes
 from querymill_workers.retrievers.reports.search.ranking import FoundByBranches
 from querymill_workers.retrievers.reports.search.recall import recall_branch
@@ -45,6 +46,7 @@ from querymill_workers.retrievers.reports.search.understand import (
 )
 from querymill_workers.retrievers.reports.search.why_not import explain_absence
 from querymill_workers.services import writing
+from querymill_workers.services.judging import is_to_judge
 from querymill_workers.text.languages import language_of
 from querymill_workers.vectors.question import compared_model
 from querymill_workers.vectors.rules.weights import choose_weight
@@ -52,6 +54,7 @@ from querymill_workers.vectors.rules.weights import choose_weight
 
 def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
     """Run a step, close it on the board, and continue from the picture of the job."""
+    request = as_judged(request, ports)
     is_branch = claim.step in request.steps
     outcome = search_branch(claim, request, ports) if is_branch else run_later_step(claim, request, ports)
     foreseen = foresee(claim, outcome)
@@ -107,9 +110,9 @@ def run_later_step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> O
     laps = Laps(ports)
     picture = ports.board.picture(claim.job_id)
     found = FoundByBranches(picture, request)
-    if claim.step.startswith(RERANK):
+    if judges_batch(claim.step):
         batch = show_hits(choose_hits(found, ports)[batch_of(claim.step)], found)
-        return judge_batch(claim, show_to_model(batch, request, ports), request, ports, laps)
+        return judge_hits(claim, picture, show_to_model(batch, request, ports), request, ports, laps)
     hits = final_hits(found, ports)
     if claim.step == WHY_NOT:
         return explain_absence([hit.ranked.key for hit in hits], found, claim, ports, laps)
@@ -135,6 +138,7 @@ def next_steps(found: FoundByBranches) -> Sequence[str]:
 
 def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, after: str = "") -> Sequence[Bell]:
     """Settle the job if no step follows. Else report the ranking so far, and add the steps that follow."""
+    request = as_judged(request, ports)
     found = FoundByBranches(picture, request)
     is_last = picture.record.open_steps <= 0
     follow = next_steps(found) if is_last else []
@@ -142,7 +146,7 @@ def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, aft
         ports.board.settle(picture.record.job_id, ending_of(found, ports))
         return []
     # Readers see the hits before the answer begins. What comes after the answer does not change them.
-    is_early = not follow or follow[0].startswith(RERANK)
+    is_early = not follow or judges_batch(follow[0])
     if found.has_hits and (follow == [ANSWER] or (is_early and worth_telling(picture))):
         ports.board.append_event(picture.record.job_id, show_ranking(found, ports, after))
     return add_steps(picture, follow, request, ports) if follow else []
@@ -150,7 +154,12 @@ def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, aft
 
 def settle(picture: Picture, request: ReportSearch, ports: ReportPorts) -> None:
     """End the job with what was found. It fails, with the reasons, if no search has finished."""
-    ports.board.settle(picture.record.job_id, ending_of(FoundByBranches(picture, request), ports))
+    ports.board.settle(picture.record.job_id, ending_of(FoundByBranches(picture, as_judged(request, ports)), ports))
+
+
+def as_judged(request: ReportSearch, ports: ReportPorts) -> ReportSearch:
+    """Return a search that says whether its hits are judged: "auto" depends on whether there is a judge."""
+    return request.model_copy(update={"rerank": is_to_judge(request, ports)})
 
 
 def ending_of(found: FoundByBranches, ports: ReportPorts) -> Verdict:

@@ -1,4 +1,4 @@
-"""What the steps of a search leave on the board: the branches, the batches of the rerank, and the why-not."""
+"""What the steps of a search leave on the board: the branches, and the why-not."""
 
 from pydantic import Field
 
@@ -55,17 +55,6 @@ class BranchNotes(StepNotes):
     sides: tuple[Side, ...] = ()
     missing: tuple[str, ...] = ()
     weight: VectorsWeight = VectorsWeight(USUAL_WEIGHT)
-
-
-class RerankNotes(StepNotes):
-    """The notes of a batch: the relevance of each judged hit, by the hit's key, and the hits that it read.
-
-    ``relevance_formula`` is how a relevance follows from what the judge said, or "" if it is that itself.
-    """
-
-    judgements: dict[str, float] = Field(default_factory=dict)
-    relevance_formula: str = ""
-    read: tuple[str, ...] = ()
 
 
 class AbsenceNotes(StepNotes):

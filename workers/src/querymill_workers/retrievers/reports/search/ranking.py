@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 from querymill_shared.board import Picture
 from querymill_shared.branches import ORIGINAL
-from querymill_shared.contracts.reports.search import RERANK, ReportSearch
-from querymill_shared.contracts.rerank import BATCH_SIZE
+from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.rerank import batch_names, judges_batch, most_judged
 from querymill_shared.hits import BoardHit
 from querymill_workers.retrievers.reports.rules.fusion import QueryHit, decode_key, fuse
 from querymill_workers.retrievers.reports.rules.joining import (
@@ -21,11 +20,9 @@ from querymill_workers.retrievers.reports.rules.joining import (
 )
 from querymill_workers.retrievers.reports.rules.pending import PendingHit
 from querymill_workers.retrievers.reports.rules.routing import Side
-from querymill_workers.retrievers.reports.search.notes import BranchNotes, ByWords, RerankNotes, Unembedded
+from querymill_workers.retrievers.reports.search.notes import BranchNotes, ByWords, Unembedded
+from querymill_workers.services.judging import JudgedBatch, judged_batches
 from querymill_workers.vectors.rules.weights import VectorsWeight
-
-#: The judge reads twice the wanted hits, but not more than this.
-MAX_JUDGED: Final = 50
 
 
 @dataclass(frozen=True)
@@ -91,25 +88,22 @@ class FoundByBranches:
     @property
     def limit(self) -> int:
         """How many of the best hits are read: those that are returned, or those that the judge reads."""
-        top_n = self.request.top_n
-        return max(min(2 * top_n, MAX_JUDGED), top_n) if self.request.rerank else top_n
+        return max(self.request.top_n, self.judged)
+
+    @property
+    def judged(self) -> int:
+        """How many of the best hits the judge reads, 0 if it was not asked for."""
+        return min(len(self.ranking), most_judged(self.request.deadline)) if self.request.rerank else 0
 
     @cached_property
-    def batches(self) -> Mapping[str, RerankNotes]:
+    def batches(self) -> Mapping[str, JudgedBatch]:
         """The notes of each finished batch of the rerank."""
-        return {
-            step.name: RerankNotes.of(step)
-            for step in self.picture.steps
-            if step.name.startswith(RERANK) and step.state == "done"
-        }
+        return judged_batches(self.picture.steps)
 
     @property
     def missing_batches(self) -> Sequence[str]:
         """The steps that rerank and are not added yet: one for each batch of hits, none if it was not asked for."""
-        if not self.request.rerank or any(step.name.startswith(RERANK) for step in self.picture.steps):
-            return []
-        count = min(len(self.ranking), self.limit)
-        return [f"{RERANK}-{number:02}" for number in range(1, -(-count // BATCH_SIZE) + 1)]
+        return [] if any(judges_batch(step.name) for step in self.picture.steps) else batch_names(self.judged)
 
 
 def rank(

@@ -6,7 +6,8 @@ from querymill_shared.board import Verdict
 from querymill_shared.branches import ORIGINAL
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
-from querymill_shared.contracts.reports.search import RERANK, WHY_NOT, ReportResult
+from querymill_shared.contracts.reports.search import WHY_NOT, ReportResult
+from querymill_shared.contracts.rerank import RERANK
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.inference.ports import cut_of
 from querymill_workers.jobs.deadline import CUT
@@ -19,6 +20,7 @@ from querymill_workers.retrievers.reports.rules.joining import RankedHit
 from querymill_workers.retrievers.reports.search.hits import ShownHit
 from querymill_workers.retrievers.reports.search.notes import AbsenceNotes, Unembedded
 from querymill_workers.retrievers.reports.search.ranking import FoundByBranches
+from querymill_workers.services.judging import unjudged
 from querymill_workers.services.writing import read_written
 from querymill_workers.vectors.question import compared_model
 
@@ -95,10 +97,7 @@ def missing_parts(found: FoundByBranches, ports: ReportPorts) -> Iterator[Degrad
         yield Degradation(stage=ORIGINAL, reason=cut, code="cut")
     if found.missing_batches:
         yield Degradation(stage=RERANK, reason=CUT, code="deadline")
-    for name, batch in found.batches.items():
-        if skipped := [key for key in batch.read if key not in batch.judgements]:
-            reason = f"no relevance from the judge for: {', '.join(skipped)}"
-            yield Degradation(stage=name, reason=reason, code="provider_refused")
+    yield from unjudged(found.batches)
 
 
 def missing_vectors(unembedded: Unembedded) -> Iterator[Degradation]:

@@ -160,7 +160,7 @@ def find_place(wanted: WantedHit, at: int, found: FoundByBranches, ports: Report
     if (twin := alike(wanted, twins)) is not None:
         return FailedGate("fusion", f"its text is nearly that of hit {twin}, which stands for it", passed)
     if request.rerank:
-        return FailedGate("rerank", f"place {at} before the judge, who read {found.limit}", passed)
+        return FailedGate("rerank", f"place {at} before the judge, who read {found.judged}", passed)
     place = place_of(wanted, [hit.key for hit in best]) or at
     said = say_place(place, total, top_n=request.top_n)
     return FailedGate("top_n", said, passed, {} if place <= LONGEST else None)
