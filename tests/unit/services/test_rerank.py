@@ -11,7 +11,7 @@ from querymill_shared.queues import Queue
 from querymill_workers.dispatch import run_step
 from querymill_workers.dispatch.sweeper import recover
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.services.rerank import SETTLE_MARGIN_S
+from querymill_workers.services.judging import SETTLE_MARGIN_S
 from tests.fixtures.world import World
 
 

@@ -41,6 +41,7 @@ from querymill_shared.contracts.kinds import (
     hits_alone,
     limit_of,
 )
+from querymill_shared.contracts.modules.search import CANDIDATES, ModuleSearch
 from querymill_shared.contracts.rerank import Reranks, judges_batch
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.routing import asked_first
@@ -208,6 +209,8 @@ class Search(InChat, Reranks, Asks["SearchResult"]):
             "standalone": False,  # a chat model would be asked once for each collection
             limit_of(search): self.top_k,
         }
+        if search is ModuleSearch:  # no channel may give fewer than are returned
+            asked["candidates"] = max(CANDIDATES, self.top_k)
         # A kind without a filter refuses one. What else a kind does not have makes no difference to it.
         known = {
             name: value for name, value in asked.items() if name in search.model_fields or (name == "filter" and value)

@@ -17,7 +17,7 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.fixtures.chats import session
 from tests.fixtures.code_base import PROFILES, put
-from tests.fixtures.world import World, example
+from tests.fixtures.world import World, example, report
 
 KINDS = sorted(IDS)
 QUESTION = "which line stays open"
@@ -41,7 +41,7 @@ def full(world: World) -> World:
         example("meant.js", "vtkMapper", description=MEANT), collection="c",
     )  # fmt: skip
     code = {f"{name}.py": f"# {text_about(name)}\ndef {name}():\n    pass\n" for name in SUBJECTS}
-    put(world, code | {"meant.py": f"# {MEANT}, which stays\ndef meant():\n    pass\n"}, "c")
+    put(world, code | {"meant.py": f"# {MEANT} stays open\ndef meant():\n    pass\n"}, "c")
     world.with_ports(file_profiles=PROFILES)
     return world
 
@@ -69,7 +69,8 @@ def oracle(text: str) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_judge_brings_what_is_meant_to_the_top_and_leaves_the_rest_in_its_order(full: World, kind: str) -> None:
     full.judge.rule = oracle
-    before, result = answered(full, kind), answered(full, kind, rerank=True)
+    few = {limit_of(SEARCHES[kind]): 20}
+    before, result = answered(full, kind, **few), answered(full, kind, rerank=True, **few)
     assert result.complete, result.degraded
     assert is_meant(result.results[0])
     assert not is_meant(before.results[0])
@@ -81,7 +82,7 @@ def test_the_judge_brings_what_is_meant_to_the_top_and_leaves_the_rest_in_its_or
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_score_can_be_computed_again(full: World, kind: str) -> None:
     full.judge.rule = oracle
-    result = answered(full, kind, rerank=True)
+    result = answered(full, kind, rerank=True, **{limit_of(SEARCHES[kind]): 20})
     whys = [hit.explanation["rerank"] for hit in result.results]
     for hit, why in zip(result.results, whys, strict=True):
         assert (why["formula"], why["relevance"], why["score"]) == ("relevance", hit.score, hit.score)
@@ -116,8 +117,9 @@ def test_a_judge_that_fails_leaves_the_order_and_is_named(full: World, kind: str
 def test_without_a_judge_auto_is_the_search_as_it_is(full: World, kind: str) -> None:
     full.judge.is_chosen = False
     if kind == "reports":
-        full.ingest({"sha1": "a1", "title": "t", "pages": [{"number": 1, "text": text_about("gate")}]}, collection="c")
-    before, result = answered(full, kind), answered(full, kind, rerank="auto")
+        full.ingest(report("a1", text_about("gate"), text_about("door")), collection="c")
+    now = {"now": "2026-02-01T10:00:00Z"} if kind == "conversations" else {}
+    before, result = answered(full, kind, **now), answered(full, kind, rerank="auto", **now)
     assert (result.results, result.degraded, full.judge.asked) == (before.results, before.degraded, [])
     assert [stage.name for stage in result.stages] == [stage.name for stage in before.stages]
 
@@ -137,14 +139,15 @@ def test_hits_that_the_judge_leaves_out_stay_below_and_say_so(full: World, kind:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_absence_says_where_the_judge_has_put_it(full: World, kind: str) -> None:
     full.judge.rule = lambda text: 0.0 if "gate" in text else 0.5
-    order = answered(full, kind, rerank=True)
+    name = limit_of(SEARCHES[kind])
+    order = answered(full, kind, rerank=True, **{name: 20})
     (gate,) = [place for place, hit in enumerate(order.results, 1) if hit.explanation["rerank"].get("relevance") == 0]
-    wanted, name = ids(order)[gate - 1], limit_of(SEARCHES[kind])
+    wanted = ids(order)[gate - 1]
     result = answered(full, kind, rerank=True, why_not=wanted, **{name: 1})
     assert result.why_not.failed.name == "rerank"
     assert "before the judge" in result.why_not.failed.said
     assert (result.why_not.lever.fields, result.why_not.lever.place) == ({name: gate}, gate)
-    whole = answered(full, kind, rerank=True, why_not=wanted)
+    whole = answered(full, kind, rerank=True, why_not=wanted, **{name: 20})
     assert (whole.why_not.failed, whole.why_not.place) == (None, gate)
 
 
@@ -186,7 +189,7 @@ def test_the_judge_reads_code(full: World) -> None:
 def test_an_order_of_time_is_not_judged(full: World) -> None:
     query = "the most recent session about the line"
     plain = answered(full, "conversations", query=query)
-    assert plain.results[0].placed_by == "order"
+    assert plain.results[0].placed_by != "score"
     result = answered(full, "conversations", query=query, rerank=True)
     assert (ids(result), full.judge.asked) == (ids(plain), [])
     assert [(part.stage, part.code) for part in result.degraded] == [("rerank", "invalid")]
@@ -247,19 +250,20 @@ def test_a_worker_that_dies_before_the_judge_leaves_it_to_others(full: World) ->
 
 
 def over_everything(**fields: Any) -> Search:
-    held = {"c": KINDS}
+    held = {"c": [*KINDS, "reports"]}
     return with_branches(Search.model_validate({"query": QUESTION} | fields), held)
 
 
 @pytest.mark.parametrize("group", [False, True])
 def test_the_ranking_of_everything_is_judged_once_at_its_end(full: World, group: bool) -> None:
     full.judge.rule = oracle
-    result: Any = full.result(full.run(over_everything(rerank=True, group=group, top_k=4)))
+    full.ingest(report("a1", MEANT), collection="c")
+    result: Any = full.result(full.run(over_everything(rerank=True, group=group, top_k=5, deadline=30)))
     assert result.complete, result.degraded
     kinds = [hit.kind for hit in result.results]
-    relevances = [hit.explanation["rerank"]["relevance"] for hit in result.results]
-    assert (kinds == sorted(kinds, key=kinds.index)) if group else (relevances == [1.0] * 4)
-    assert sum(relevances) == 4
+    assert {hit.kind for hit in result.results if hit.explanation["rerank"]["relevance"]} == {*KINDS, "reports"}
+    assert kinds == sorted(kinds, key=kinds.index) or not group
+    assert len(kinds) > 5 or not group
     assert all(stage.name.startswith("rerank-") for stage in result.stages[-2:])
 
 

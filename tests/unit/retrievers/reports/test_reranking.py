@@ -32,6 +32,7 @@ def test_each_batch_is_a_step_and_reads_its_own_hits(world: World) -> None:
     world.ingest(report("a1", *PAGES))
     result = reranked(world, top_n=7)
     assert [len(asked) for asked, _ in world.judge.asked] == [10, 4]
+    assert [hit.page for hit in reranked(world, top_n=1).results] == [result.results[0].page]
     assert [stage.name for stage in result.stages] == ["original", "rerank-01", "rerank-02"]
     assert len(result.results) == 7
 
@@ -43,7 +44,7 @@ def test_hits_without_a_judgement_stay_below_the_judged_ones(world: World) -> No
     assert (result.results[0].page, result.results[0].relevance) == (8, 0.01)
     assert [hit.relevance for hit in result.results[1:]] == [None] * 4
     assert "not judged" in result.results[1].explanation["rerank"]["reason"]
-    assert [part.stage for part in result.degraded] == ["rerank-01"]
+    assert [part.stage for part in result.degraded] == ["rerank-01", "rerank-02"]
 
 
 def test_a_judge_that_is_away_leaves_the_order_and_says_so(world: World) -> None:

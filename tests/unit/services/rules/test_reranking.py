@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from querymill_workers.services.rules.reranking import Combine, GivenHit, Reranked, combined_score, explain, rerank
 from querymill_workers.text.judgements import accepted
 
-COMBINES: list[Combine] = ["product", "weighted"]
+COMBINES: list[Combine] = ["product", "weighted", "relevance"]
 IDS = "abcdef"
 similarities = st.sampled_from([-1.0, -0.5, 0.0, 0.3, 0.8]) | st.floats(-1e9, 1e9)
 relevances = st.sampled_from([0.0, 0.5, 1.0]) | st.floats(0, 1)
@@ -39,6 +39,7 @@ def order(reranked: list[Reranked]) -> list[str]:
         ("product", 1.0, -0.5, -0.5),
         ("product", 0.5, -0.5, -0.75),
         ("product", 0.0, -0.5, -1.0),
+        ("relevance", 0.9, -0.5, 0.9),
     ],
 )
 def test_the_worked_examples(combine: Combine, relevance: float, similarity: float, score: float) -> None:
@@ -84,8 +85,20 @@ def test_the_first_judgement_of_an_id_counts_and_unknown_ids_are_dropped() -> No
     assert accepted(said, known={"a", "b"}) == {"a": 0.25}
 
 
-def test_equal_scores_stand_in_the_order_of_their_ids() -> None:
-    assert order(rerank(hits(c=0.5, a=0.5, b=0.5), [("a", 0.5), ("b", 0.5), ("c", 0.5)])) == ["a", "b", "c"]
+def test_of_equal_scores_the_first_so_far_is_the_first() -> None:
+    assert order(rerank(hits(c=0.5, a=0.5, b=0.5), [("a", 0.5), ("b", 0.5), ("c", 0.5)])) == ["c", "a", "b"]
+
+
+def test_by_relevance_alone_scores_that_are_no_similarities_count_for_nothing() -> None:
+    """Of ranks joined at 0.091, 0.083 and 0.077, judged 0.2, 0.9 and 0.9: the second, the third, the first."""
+    judged = [("a", 0.2), ("b", 0.9), ("c", 0.9)]
+    reranked = rerank(hits(a=0.091, b=0.083, c=0.077), judged, combine="relevance")
+    assert [(hit.id, hit.score, hit.rank) for hit in reranked] == [("b", 0.9, 2), ("c", 0.9, 3), ("a", 0.2, 1)]
+    assert explain(reranked[0], combine="relevance") == {
+        "formula": "relevance", "score_before": 0.083, "score": 0.9, "rank": 2, "relevance": 0.9,
+    }  # fmt: skip
+    unjudged = rerank(hits(a=0.091), [], combine="relevance")[0]
+    assert (explain(unjudged, combine="relevance")["formula"], unjudged.score) == ("score_before", 0.091)
 
 
 @given(candidate_lists, judgement_lists, combines)

@@ -83,8 +83,14 @@ def _ending_of(claim: Claim, ports: Common) -> Callable[[], bool]:
 
 
 def caller_of(
-    claim: Claim, request: Request | Search, ports: Common, *, margin_s: float, what: str, patience_s: float | None = None
-) -> Caller:  # fmt: skip
+    claim: Claim,
+    request: Request | Search,
+    ports: Common,
+    *,
+    margin_s: float,
+    what: str,
+    patience_s: float | None = None,
+) -> Caller:
     """Return the caller of a model, whose time ends ``margin_s`` seconds before the job's deadline.
 
     Args:

@@ -13,7 +13,7 @@ RANK_WEIGHTS: Final[dict[str, float]] = {
 }  # fmt: skip
 #: Where an explanation says how the branches of a search with expansions were joined.
 EXPANDED: Final = "expanded"
-#: Where it says what a judge made of a hit, and what its score was before, unless relevance and similarity are combined.
+#: Where it says what a judge made of a hit, and what its score was before, unless both are combined.
 RERANKED: Final = "rerank"
 SCORE_BEFORE: Final = "score_before"
 #: The places that scores are rounded to where their explanation does not say.

@@ -1,6 +1,6 @@
 """What the search for candidates is asked, and how many hits the whole search returns."""
 
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.kinds import limit_of
@@ -8,17 +8,16 @@ from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.rerank import judge_s, most_judged
 from querymill_shared.contracts.search import AnySearch, Search
 
-S = TypeVar("S", bound=AnySearch)
 #: The most files that a round of a search evaluates.
 FILES_A_ROUND: Final = 50
 
 
-def without_judge(request: S) -> S:
+def without_judge(request: AnySearch) -> AnySearch:
     """Return a search as it is without a judge."""
     return request.model_copy(update={"rerank": False})
 
 
-def for_candidates(request: S) -> S:
+def for_candidates(request: AnySearch) -> AnySearch:
     """Return the search that finds what is judged: deep enough, and over before the judge's share of the deadline.
 
     Where more hits are returned than judged, it finds those. What is joined from the hits returned is left to the end.

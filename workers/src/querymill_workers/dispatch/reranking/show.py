@@ -1,7 +1,7 @@
 """The result of a search whose candidates were judged: the best of them in their new order, and what is missing."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from querymill_shared.board import Picture, Step, Verdict
 from querymill_shared.branches import ORIGINAL
@@ -116,7 +116,7 @@ def joined_from(
         return {"prompt": prompt_for(request, hits, ports)}, ()
     if not isinstance(request, FileSearch) or not isinstance(base, FileResult):
         return {}, ()
-    asked = for_candidates(request).model_copy(update={"context_budget": request.context_budget})
+    asked = cast("FileSearch", for_candidates(request)).model_copy(update={"context_budget": request.context_budget})
     try:
         return joined_again(base, searched_in(picture, request, ports), hits, asked, ports), ()
     except (Unavailable, Refused) as error:
@@ -125,7 +125,7 @@ def joined_from(
 
 def searched_in(picture: Picture, request: FileSearch, ports: Ports) -> list[Picture]:
     """Return what the search for candidates saw of the job: one picture for each of its branches, if it has any."""
-    asked = for_candidates(request)
+    asked = cast("FileSearch", for_candidates(request))
     whole = CandidatesBoard(ports.board, request).shown(picture)
     if not request.expansions:
         return [whole]

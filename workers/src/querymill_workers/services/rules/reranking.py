@@ -61,9 +61,9 @@ def combined_score(*, relevance: float, similarity: float, combine: Combine = "p
     those of a fusion by rank, whose differences say nothing of how much better a hit is.
 
     Decided: with a negative similarity the product would put irrelevant hits first (0 × −0.5 is more than 1 × −0.5), so
-    a negative similarity is multiplied by 2 − relevance. In both cases irrelevance costs (1 − relevance) × |similarity|,
-    so more relevance never lowers a score. The product never exceeds the similarity, which limits what a passage gains
-    if it persuades its judge of 1.0.
+    a negative similarity is multiplied by 2 − relevance. In both cases irrelevance costs (1 − relevance) ×
+    |similarity|: more relevance never lowers a score. The product never exceeds the similarity, which limits what a
+    passage gains if it persuades its judge of 1.0.
     """
     if combine == "relevance":
         return relevance
@@ -77,8 +77,8 @@ def explain(hit: Reranked, *, combine: Combine = "product", relevance_formula: s
 
     ``relevance_formula`` is how the relevance follows from what the judge said, if it is not that itself.
     """
-    before = "score before" if combine == "relevance" else "similarity"
-    numbers: dict[str, object] = {before.replace(" ", "_"): hit.similarity, "score": hit.score, "rank": hit.rank}
+    before = "score_before" if combine == "relevance" else "similarity"
+    numbers: dict[str, object] = {before: hit.similarity, "score": hit.score, "rank": hit.rank}
     if hit.relevance is None:
         return {"formula": before, "reason": "not judged: kept in its order below the judged hits"} | numbers
     numbers["relevance"] = hit.relevance

@@ -9,6 +9,8 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
     (("--no-standalone",), {"standalone": False}),
     (("--expand-within", "2"), {"expand_within": 2.0}),
+    (("--rerank", "auto"), {"rerank": "auto"}),
+    (("--rerank", "true"), {"rerank": True}),
     (("--current-session", "s1"), {"current_session": "s1"}),
     (("--recent-sessions", "a", "--recent-sessions", "b"), {"recent_sessions": ("a", "b")}),
     (("--top-n", "3"), {"top_n": 3}),
@@ -33,6 +35,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]
 WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--rerank", "often"), "rerank: must be true, false or 'auto'"),
     (("--multi-query", "synonym"), "multi_query.0: Input should be"),
     (("--rank-swing", "3"), "rank_swing: Input should be less than or equal to 2"),
     (("--scoring", "luck"), "scoring: Input should be"),

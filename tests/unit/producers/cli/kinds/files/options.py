@@ -8,6 +8,8 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
     (("--no-standalone",), {"standalone": False}),
     (("--expand-within", "2"), {"expand_within": 2.0}),
+    (("--rerank", "auto"), {"rerank": "auto"}),
+    (("--rerank", "true"), {"rerank": True}),
     (("--mode", "oneshot"), {"mode": "oneshot"}),
     (("--channels", "words", "--channels", "vectors"), {"channels": ("words", "vectors")}),
     (("--pattern", "re.*er", "--pattern", "x"), {"patterns": ("re.*er", "x")}),
@@ -29,6 +31,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]
 WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--rerank", "often"), "rerank: must be true, false or 'auto'"),
     (("--multi-query", "synonym"), "multi_query.0: Input should be"),
     (("--rounds", "4"), "rounds: Input should be less than or equal to 3"),
     (("--pattern", "(?=x)"), "patterns.0: "),

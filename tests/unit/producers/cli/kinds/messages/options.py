@@ -8,6 +8,8 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
     (("--no-standalone",), {"standalone": False}),
     (("--expand-within", "2"), {"expand_within": 2.0}),
+    (("--rerank", "auto"), {"rerank": "auto"}),
+    (("--rerank", "true"), {"rerank": True}),
     (("--session-id", "s1"), {"session_id": "s1"}),
     (("--limit", "7"), {"limit": 7}),
     (("--similarity-threshold", "0.25"), {"similarity_threshold": 0.25}),
@@ -37,6 +39,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]
 WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--rerank", "often"), "rerank: must be true, false or 'auto'"),
     (("--multi-query", "synonym"), "multi_query.0: Input should be"),
     (("--similarity-threshold", "much"), "similarity_threshold: Input should be a valid number"),
     (("--similarity-threshold", "1.1"), "similarity_threshold: Input should be less than or equal to 1"),

@@ -8,6 +8,8 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
     (("--no-standalone",), {"standalone": False}),
     (("--expand-within", "2"), {"expand_within": 2.0}),
+    (("--rerank", "auto"), {"rerank": "auto"}),
+    (("--rerank", "true"), {"rerank": True}),
     (
         ("--sub-query", "8: a cone", "--sub-query", "a light"),
         {"sub_queries": ({"description": "a cone", "weight": 8.0}, {"description": "a light"})},
@@ -27,6 +29,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]
 WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--rerank", "often"), "rerank: must be true, false or 'auto'"),
     (("--multi-query", "synonym"), "multi_query.0: Input should be"),
     (("--sub-query", "8: "), "sub_queries.0.description: "),
     (("--sub-query", "-1: a cone"), "sub_queries.0.weight: Input should be greater than"),
