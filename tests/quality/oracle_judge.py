@@ -1,0 +1,123 @@
+"""Measure what a judge could gain on a set: the ceiling of its candidates, and what an oracle makes of them.
+
+    python -m tests.quality.oracle_judge SET KIND DATA [QUESTIONS]
+
+The oracle is a rerank endpoint that knows the judgements. The ceiling is the best nDCG@10 that any order of the first
+100 candidates allows: a document that is not among them cannot be put right. Both searches return 100 hits, of a corpus
+that is ingested once, into DATA.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from querymill_evaluation.measures import measure_run
+from querymill_evaluation.sets import read_parts
+from querymill_shared.contracts.kinds import SEARCHES, limit_of
+from querymill_workers.text.words import words
+from tests.fakes.openai_server import Answer, OpenAIServer
+
+#: A passage is of a judged text if it has so much of its words in it.
+SAME: Final = 0.9
+#: Candidates that are measured.
+DEPTH: Final = 100
+
+Qrels = Mapping[str, Mapping[str, int]]
+
+
+def is_part(passage: str, id_: str, text: str) -> bool:
+    """Return whether a passage is of a document: it names its path, or nearly all of its words are there.
+
+    >>> is_part("the ninth ship", "d1", "the ninth ship was sold"), is_part("a ninth ship", "d1", "eight boats")
+    (True, False)
+    >>> is_part("src/ship.py, lines 1 to 3", "fleet:src/ship.py", "")
+    True
+    """
+    path = id_.partition(":")[2] or id_
+    if "/" in path and path in passage:
+        return True
+    said = set(words(passage))
+    return bool(said) and len(said & set(words(text))) >= SAME * len(said)
+
+
+def relevances(passages: Sequence[str], grades: Mapping[str, int], texts: Mapping[str, str]) -> list[float]:
+    """Return what an oracle says of passages: the grade of the document that each is of, as a share of the highest."""
+    highest = max(grades.values(), default=0)
+    return [
+        max(
+            (grade / highest for id_, grade in grades.items() if is_part(passage, id_, texts.get(id_, ""))), default=0.0
+        )
+        for passage in passages
+    ]
+
+
+def ceiling_of(run: Mapping[str, Sequence[str]], qrels: Qrels) -> dict[str, float]:
+    """Return the best nDCG@10 that any order of what was found allows, and how much of the judged was found.
+
+    >>> ceiling_of({"q": ["a", "b"]}, {"q": {"b": 1, "c": 1}})
+    {'ceiling': 0.6131, 'recall@100': 0.5}
+    """
+    best = {query: {id_: float(qrels[query].get(id_, 0)) for id_ in found} for query, found in run.items()}
+    found = [sum(id_ in ids for id_ in qrels[query]) / len(qrels[query]) for query, ids in run.items()]
+    return {
+        "ceiling": measure_run(best, qrels)["ndcg@10"],
+        "recall@100": round(sum(found) / len(found), 4) if found else 0.0,
+    }
+
+
+def texts_of(corpus: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the texts of a set by their ids, and by those of their sessions, of which a passage may be a part."""
+    texts: dict[str, str] = {}
+    for line in corpus:
+        said = f"{line.get('title') or ''}\n{line.get('text') or ''}"
+        for name in (line["_id"], line.get("metadata", {}).get("session_id")):
+            if name is not None:
+                texts[str(name)] = f"{texts.get(str(name), '')}\n{said}"
+    return texts
+
+
+def asked(folder: Path, kind: str, data: Path, questions: int, *, rerank: bool, url: str) -> dict[str, list[str]]:
+    """Return the ranking of each question by the product, with or without the oracle at this address."""
+    name, limit = limit_of(SEARCHES[kind]), ["--limit", str(questions)]
+    options = [f"{name}={DEPTH}", f"rerank={str(rerank).lower()}", *(["candidates=100"] if kind == "modules" else [])]
+    kept = data / f"judged-{rerank}"
+    given = {"RERANK_BASE_URL": url, "RERANK_MODEL": "oracle"}
+    command = ["querymill", "eval", "set", str(folder), "--kind", kind, *limit]
+    command += ["--data", str(data / "stack"), "--save", str(kept)]
+    command += [part for option in options for part in ("--option", option)]
+    subprocess.run(command, env=os.environ | given, check=True)
+    lines = map(json.loads, (kept / "queries.jsonl").read_text(encoding="utf-8").splitlines())
+    return {line["query_id"]: sorted(line["scores"], key=lambda id_: -line["scores"][id_])[:DEPTH] for line in lines}
+
+
+def main(folder: Path, kind: str, data: Path, questions: int) -> None:
+    """Print the figures of a set as a line of JSON."""
+    qrels, queries, corpus = read_parts(folder)
+    texts, by_text = texts_of(corpus), {query.text: query.query_id for query in queries}
+
+    def judge(request: dict[str, Any]) -> Answer:
+        known = (id_ for text, id_ in by_text.items() if text.startswith(request["query"][:200]))
+        said = relevances(request["documents"], qrels.get(next(known, ""), {}), texts)
+        results = [{"index": index, "relevance_score": value} for index, value in enumerate(said)]
+        return Answer(json.dumps({"results": results}).encode())
+
+    with OpenAIServer().running() as server:
+        server.script.rerank = judge
+        alone = asked(folder, kind, data, questions, rerank=False, url=server.url)
+        judged = asked(folder, kind, data, questions, rerank=True, url=server.url)
+
+    def ndcg(run: Mapping[str, Sequence[str]]) -> float:
+        return measure_run({q: {id_: -float(n) for n, id_ in enumerate(ids)} for q, ids in run.items()}, qrels)[
+            "ndcg@10"
+        ]
+
+    figures = {"set": folder.name, "kind": kind, "questions": len(judged), "alone": ndcg(alone), "oracle": ndcg(judged)}
+    print(json.dumps(figures | ceiling_of(judged, qrels)))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else 45)
