@@ -35,7 +35,8 @@ def held() -> set[str]:
 @pytest.fixture
 def filled(held: set[str], mill: Querymill, worker: WorkerProcess, openai_server: OpenAIServer) -> Querymill:
     """A fleet that holds, of each kind, three documents with the words of the question, and one that is meant."""
-    for kind in SEARCHES:
+    kinds: Any = SEARCHES
+    for kind in kinds:
         if kind not in held:
             near = [document(kind, name, NEAR.format(name)) for name in NAMES]
             ended(mill, mill.submit(ingestion(kind, COLLECTION, *near, document(kind, "meant", MEANT))))
