@@ -79,7 +79,9 @@ DateLocale = Annotated[
 ]
 
 
-class ConversationSearch(FilteredSearch, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot, Asks["ConversationResult"]):
+class ConversationSearch(
+    FilteredSearch, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot, Asks["ConversationResult"]
+):
     """Find the sessions in which a subject was discussed.
 
     The score is a product: BM25 as a share of the best candidate's, times ConversationRank, times
