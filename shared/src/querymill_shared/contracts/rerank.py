@@ -1,5 +1,6 @@
 """Reranking: the `rerank` kind orders given hits by their relevance to a query, and a search may order its own."""
 
+import re
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat, StrictInt, ValidationError, ValidatorFunctionWrapHandler
@@ -24,6 +25,7 @@ Combine = Literal["product", "weighted", "relevance"]
 BATCH_SIZE = 10
 #: How the names of the steps of a search begin in which a judge judges a batch of its candidates.
 RERANK: Final = "rerank"
+_BATCH: Final = re.compile(rf"{RERANK}-[0-9]{{2}}")
 #: The share of its deadline that a search leaves to the judge.
 JUDGE_SHARE: Final = 1 / 3
 #: The candidates of a search that are judged: so many for each second that the judge has, within these bounds.
@@ -83,7 +85,7 @@ def batch_of(step: str) -> slice:
 
 def judges_batch(step: str) -> bool:
     """Return whether a step of a search judges a batch of its candidates."""
-    return step.startswith(f"{RERANK}-")
+    return _BATCH.fullmatch(step) is not None
 
 
 def _always_never_or_auto(given: object, known: ValidatorFunctionWrapHandler) -> object:
