@@ -319,6 +319,16 @@ def test_passages_are_told_to_be_stored_still(stored: StoredPassages, collection
     assert stored.vectors.still_stored(f"{collection}x", passages) == []
 
 
+def test_documents_are_awaited_until_their_job_begins(stored: StoredPassages, collection: str) -> None:
+    stored.put(collection, {"a.js": ["soup"]})
+    assert not stored.vectors.is_awaited(collection)
+    stored.vectors.await_embedding(collection, {"a.js": "first"}, models=["m"])
+    assert stored.vectors.is_awaited(collection)
+    assert not stored.vectors.is_awaited(f"{collection}x")
+    stored.vectors.begin_embedding(collection, ["a.js"])
+    assert not stored.vectors.is_awaited(collection)
+
+
 def test_what_a_model_is_worth_goes_with_the_model(stored: StoredPassages, collection: str) -> None:
     worth = VectorsWorth(0.35, 0.1, 0.9, 0.5, 0.4, 128, 1_000, "zh", ((0.1, 0.0), (0.5, 1.0)))
     unknown = VectorsWorth(None, 0.0, 0.0, 0.0, 0.0, 3, 100)

@@ -149,6 +149,15 @@ def test_a_collection_is_weighed_once_it_is_embedded_and_again_when_it_has_doubl
     assert (result.model, result.weight) == ("scripted", collection.vectors.worth("c", model="scripted").weight)  # type: ignore[union-attr]
 
 
+def test_nothing_is_weighed_while_documents_wait_for_their_job(collection: Collection) -> None:
+    collection.put(waiting="the last ship of the fleet is here")
+    topics = Topics(4)
+    collection.vectors.await_embedding("c", {"waiting": "another job"}, models=["scripted"])
+    assert collection.vectors.is_awaited("c")
+    fill(collection, topics, perfect(topics))
+    assert list(weighings(collection)) == []
+
+
 def test_a_small_collection_is_not_weighed(collection: Collection) -> None:
     collection.put(a="the red ship of the crew sails west and the anchor holds", b="tea is hot")
     assert list(weighings(collection)) == []

@@ -53,11 +53,11 @@ def flow_of(request: EmbedDocuments | Reembed | WeighVectors) -> Flow[Ports]:
 
     def embed(claim: Claim, asked: EmbedDocuments, ports: Ports) -> Sequence[Bell]:
         embed_documents(claim, asked, target, ports)
-        return submit_weighing(target, asked.collection, ports)
+        return submit_weighing(claim, asked.collection, target, ports)
 
     def reembed_part(claim: Claim, asked: Reembed, ports: Ports) -> Sequence[Bell]:
         rung = reembed(claim, asked, target, ports)
-        return rung or submit_weighing(target, asked.collection, ports)
+        return rung or submit_weighing(claim, asked.collection, target, ports)
 
     def go_on(picture: Picture, asked: Reembed, ports: Ports) -> Sequence[Bell]:
         return conclude(picture, asked, target, ports)

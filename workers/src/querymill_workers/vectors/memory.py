@@ -187,6 +187,11 @@ class MemoryVectors(Vectors):
             return {id_: self._awaited.setdefault((collection, id_), tokens[id_]) for id_ in sorted(lacking)}
 
     @override
+    def is_awaited(self, collection: str) -> bool:
+        with self._lock:
+            return any(key[0] == collection for key in self._awaited)
+
+    @override
     def begin_embedding(self, collection: str, documents: Collection[str] | None) -> None:
         with self._lock:
             for key in [key for key in self._awaited if key[0] == collection]:

@@ -176,6 +176,10 @@ class Vectors(Protocol):
         """
         ...
 
+    def is_awaited(self, collection: str) -> bool:
+        """Return whether a job waits for any document."""
+        ...
+
     def begin_embedding(self, collection: str, documents: Collection[str] | None) -> None:
         """Note that no job waits for documents, or for any, any more: the next change of one submits another."""
         ...

@@ -199,6 +199,10 @@ class PostgresVectors(Vectors):
         return dict(self._rows("await_embedding", collection, **given))
 
     @override
+    def is_awaited(self, collection: str) -> bool:
+        return bool(self._rows("is_awaited", collection))
+
+    @override
     def begin_embedding(self, collection: str, documents: Collection[str] | None) -> None:
         self._run("begin_embedding", collection, documents=_list(documents))
 

@@ -147,6 +147,9 @@ ORDER BY given.document  -- locked in this order, so that two writers cannot dea
 ON CONFLICT (collection, kind, document) DO UPDATE SET token = awaited.token
 RETURNING document, token;
 
+-- is_awaited: whether a job waits for any document
+SELECT 1 FROM awaited_embeddings WHERE collection = %(collection)s AND kind = %(kind)s LIMIT 1;
+
 -- begin_embedding: no job waits for these documents any more
 DELETE FROM awaited_embeddings
 WHERE collection = %(collection)s AND kind = %(kind)s AND (collection, kind, document) IN (

@@ -6,6 +6,7 @@ A job does it once every passage has a vector, and again when the collection has
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
+from zlib import crc32
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language, language_of
 from querymill_workers.text.words import words
-from querymill_workers.vectors.embedding import Embeddable
+from querymill_workers.vectors.embedding import JOB_PASSAGES, Embeddable
 from querymill_workers.vectors.ports import Passage, Vector, VectorPorts
 from querymill_workers.vectors.question import compared_model
 from querymill_workers.vectors.rules.drafts import Draft, draft
@@ -64,16 +65,21 @@ class DraftedPassage:
     draft: Draft
 
 
-def submit_weighing(target: Embeddable, collection: str, ports: VectorPorts) -> Sequence[Bell]:
+def submit_weighing(claim: Claim, collection: str, target: Embeddable, ports: VectorPorts) -> Sequence[Bell]:
     """Submit the job that weighs the vectors that searches compare, if that is due, and return its bells.
 
-    It is due once every passage has a vector, and nothing is known of the model, or only of half the passages.
+    It is due once every passage has a vector, and nothing is known of the model, or only of half the passages. Counting
+    a large collection takes long, and many jobs embed it: none counts while documents wait for another job, and of
+    those that follow an estimate about one does for as many passages as it was made of.
     """
     vectors = ports.vectors[target.retriever]
     model = vectors.active_model(collection)
-    if model is None:
+    if model is None or vectors.is_awaited(collection):
         return []
-    counted, known = vectors.counts(collection, model=model), vectors.worth(collection, model=model)
+    known = vectors.worth(collection, model=model)
+    if known is not None and crc32(claim.job_id.encode()) % max(known.passages // JOB_PASSAGES, 1):
+        return []
+    counted = vectors.counts(collection, model=model)
     if counted.pending or counted.passages < max(MIN_PASSAGES, GROWTH * known.passages if known else 0):
         return []
     request = WeighVectors(collection=collection, retriever=target.retriever, model=model, lane=Lane.BULK)
