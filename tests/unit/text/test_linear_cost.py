@@ -58,7 +58,7 @@ def test_nearly_every_rule_is_timed() -> None:
         except LeftOut:
             kinds["left out"] += 1
     assert kinds["timed"] >= 250, kinds
-    assert kinds["left out"] <= 12, kinds
+    assert kinds["left out"] <= 13, kinds
 
 
 def test_a_rule_of_quadratic_cost_is_noticed() -> None:
