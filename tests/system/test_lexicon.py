@@ -64,7 +64,7 @@ def found_by(mill: Querymill, collection: str, question: str) -> set[str]:
     modules = ModuleSearch.model_validate(asked | {"channels": ["text"]})
     conversations = ConversationSearch.model_validate(asked | {"vectors": False})
     hits = {
-        "files": mill.submit(files).result(timeout=60).results,
+        "files": [hit for hit in mill.submit(files).result(timeout=60).results if "words" in hit.found_by],
         "modules": mill.submit(modules).result(timeout=60).results,
         "conversations": mill.submit(conversations).result(timeout=60).results,
     }

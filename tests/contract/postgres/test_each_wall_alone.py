@@ -134,6 +134,7 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "files counted": lambda pool: (files_of(pool).counts(ASKS, model="m"), files_of(pool).lacking(ASKS, model="n")),
     "refused texts of files": lambda pool: (files_of(pool).refused(ASKS, limit=9), files_of(pool).count_refused(ASKS)),
     "model of files": lambda pool: (files_of(pool).active_model(ASKS), files_of(pool).active_model(NONE)),
+    "worth of files": lambda pool: (files_of(pool).worth(ASKS, model="m"), files_of(pool).worth(NONE, model="m")),
     "documents in MongoDB": lambda pool: PostgresRegister(pool).registered(ASKS, IDS),
     "documents of a module": lambda pool: PostgresModules(pool).recall(ASKS, ["actor"], match="exact"),
     "documents of a suffix": lambda pool: PostgresModules(pool).recall(ASKS, ["tor"], match="suffix"),

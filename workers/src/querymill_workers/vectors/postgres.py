@@ -1,7 +1,7 @@
 """Vectors in PostgreSQL with pgvector: one adapter over the tables of each retriever."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, Final
 
 import numpy as np
@@ -188,7 +188,8 @@ class PostgresVectors(Vectors):
         rows = self._rows("worth", collection, model=model)
         if not rows:
             return None
-        kept = dict(rows[0][0])
+        known = {field.name for field in fields(VectorsWorth)}  # a later release may keep more
+        kept = {name: value for name, value in rows[0][0].items() if name in known}
         return VectorsWorth(**kept | {"points": tuple((raw, similarity) for raw, similarity in kept["points"])})
 
     @override

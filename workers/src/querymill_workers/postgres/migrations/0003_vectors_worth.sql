@@ -7,3 +7,4 @@ CREATE TABLE vectors_worth (
     at         timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (collection, kind, model)
 );
+ALTER TABLE vectors_worth ALTER COLUMN worth SET STATISTICS 0;
