@@ -51,7 +51,7 @@ def test_an_estimate_has_an_interval_and_a_calibration() -> None:
 def test_few_questions_say_nothing() -> None:
     assert worth_of(*[item(0.5, 0.5)] * 39).weight is None
     assert worth_of(*[item(0.5, 0.5)] * 40).weight == 2.39
-    assert worth_of().weight is None
+    assert worth_of(*find_items([], [])).weight is None
 
 
 def test_questions_that_nobody_can_answer_say_nothing_unless_the_model_is_chance() -> None:

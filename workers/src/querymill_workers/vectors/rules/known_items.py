@@ -66,6 +66,8 @@ def find_items(sample: Sequence[SampledPassage], asked: Sequence[AskedPassage]) 
 
     The passage itself stands without the part that the question was taken from. Ties share the mean of their ranks.
     """
+    if not asked:
+        return []
     index = _Index([passage.counts for passage in sample])
     vectors = np.array([passage.vector for passage in sample])
     documents = np.array([passage.document for passage in sample])
