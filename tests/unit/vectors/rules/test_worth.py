@@ -22,7 +22,15 @@ def worth_of(*items: FoundItem) -> VectorsWorth:
 
 @pytest.mark.parametrize(
     ("words", "vectors", "weight"),
-    [(0.5, 0.4, 0.42), (0.5, 0.45, 1.0), (0.5, 0.5, 2.39), (1.0, 1.0, 256.0), (0.9, 0.81, 1.0), (0.5, 0.01, 0.0)],
+    [
+        (0.5, 0.4, 0.42),
+        (0.5, 0.45, 1.0),
+        (0.5, 0.5, 2.39),
+        (1.0, 1.0, 3.93),
+        (0.95, 0.95, 3.93),
+        (0.7, 0.63, 1.0),
+        (0.5, 0.01, 0.0),
+    ],
 )
 def test_the_weight_follows_the_odds(words: float, vectors: float, weight: float) -> None:
     assert weight_of(words, vectors) == pytest.approx(weight, abs=0.005)

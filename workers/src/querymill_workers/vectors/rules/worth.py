@@ -16,6 +16,9 @@ from querymill_workers.vectors.rules.known_items import Floats, FoundItem
 #: What the words of people's questions find, of what those of drafted ones do: a sentence of a passage shares more
 #: words with the rest of it than a person's question does.
 LIKE_PEOPLE: Final = 0.9
+#: About the best that words or vectors did on a set that was measured. Questions that are easier, as in a collection of
+#: a hundred passages, count as if they were as hard: where nearly all are found, a few of them would decide.
+EASIEST: Final = 0.7
 #: How fast the weight follows the odds, and what is added to either side of them, so that luck cannot decide.
 POWER, ADDED_HITS, ADDED_MISSES = 5, 0.1, 0.05
 #: Beyond these the words only break ties, or the vectors do.
@@ -57,12 +60,15 @@ def weight_of(words: float, vectors: float) -> float:
     """Return the weight of vectors, from the mean reciprocal ranks of both on the same questions.
 
     ``(odds of vectors / odds of 0.9 × words)⁵``, where the odds of x are ``(x + 0.1) / (1 − x + 0.05)``: rounded to two
-    decimals, 0 below 0.01 and at most 256.
+    decimals, 0 below 0.01 and at most 256. If the better one is above 0.7, both are first divided by as much as makes
+    it 0.7.
 
     Worked example: words 0.50 and vectors 0.40 give ((0.5 / 0.65) / (0.55 / 0.6))⁵ = 0.42. Vectors 0.45, as good as the
-    words are with people's questions, give 1, perfect ones 256, and those of a random model 0.
+    words are with people's questions, give 1, perfect ones beside words 0.5 256, and those of a random model 0. Both
+    0.95 count as 0.7, and give ((0.8 / 0.35) / (0.73 / 0.42))⁵ = 3.93.
     """
-    weight = (_odds(vectors) / _odds(LIKE_PEOPLE * words)) ** POWER
+    scale = EASIEST / max(words, vectors, EASIEST)
+    weight = (_odds(scale * vectors) / _odds(LIKE_PEOPLE * scale * words)) ** POWER
     return 0.0 if weight < LEAST else round(min(weight, MOST), 2)
 
 
