@@ -12,17 +12,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from querymill_evaluation.measures import measure_run
+from querymill_evaluation.runs import read_run
 from querymill_evaluation.sets import read_parts
 from querymill_shared.contracts.kinds import SEARCHES, limit_of
 from querymill_workers.text.words import words
 from tests.fakes.openai_server import Answer, OpenAIServer
 
-#: A passage is of a judged text if it has so much of its words in it.
-SAME: Final = 0.9
+#: A passage is of a judged text if so many of its runs of words are in it.
+SAME: Final = 0.6
+#: Words of a run.
+RUN: Final = 4
 #: Candidates that are measured.
 DEPTH: Final = 100
 
@@ -30,9 +34,12 @@ Qrels = Mapping[str, Mapping[str, int]]
 
 
 def is_part(passage: str, id_: str, text: str) -> bool:
-    """Return whether a passage is of a document: it names its path, or nearly all of its words are there.
+    """Return whether a passage is of a document: it names its path, or most runs of its words are there.
 
-    >>> is_part("the ninth ship", "d1", "the ninth ship was sold"), is_part("a ninth ship", "d1", "eight boats")
+    Words alone would not do, because a long session has nearly all the words of a short passage of another.
+
+    >>> said = "the ninth ship of the fleet was sold to Bergen"
+    >>> is_part("ninth ship of the fleet was sold", "d1", said), is_part("the fleet sold a ninth ship", "d1", said)
     (True, False)
     >>> is_part("src/ship.py, lines 1 to 3", "fleet:src/ship.py", "")
     True
@@ -40,8 +47,15 @@ def is_part(passage: str, id_: str, text: str) -> bool:
     path = id_.partition(":")[2] or id_
     if "/" in path and path in passage:
         return True
-    said = set(words(passage))
-    return bool(said) and len(said & set(words(text))) >= SAME * len(said)
+    said = runs_of(passage)
+    return bool(said) and len(said & runs_of(text)) >= SAME * len(said)
+
+
+@cache
+def runs_of(text: str) -> frozenset[tuple[str, ...]]:
+    """Return each run of words of a text. They are kept: an oracle that ponders would be cut by the deadline."""
+    said = words(text)
+    return frozenset(zip(*(said[start:] for start in range(RUN)), strict=False))
 
 
 def relevances(passages: Sequence[str], grades: Mapping[str, int], texts: Mapping[str, str]) -> list[float]:
@@ -73,8 +87,11 @@ def texts_of(corpus: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the texts of a set by their ids, and by those of their sessions, of which a passage may be a part."""
     texts: dict[str, str] = {}
     for line in corpus:
-        said = f"{line.get('title') or ''}\n{line.get('text') or ''}"
-        for name in (line["_id"], line.get("metadata", {}).get("session_id")):
+        about = line.get("metadata", {})
+        # The text of a long session is cut in some sets, while its messages are whole.
+        parts = [line.get("title"), line.get("text"), *(message["text"] for message in about.get("messages", ()))]
+        said = "\n".join(filter(None, parts))
+        for name in (line["_id"], about.get("session_id")):
             if name is not None:
                 texts[str(name)] = f"{texts.get(str(name), '')}\n{said}"
     return texts
@@ -86,12 +103,12 @@ def asked(folder: Path, kind: str, data: Path, questions: int, *, rerank: bool, 
     options = [f"{name}={DEPTH}", f"rerank={str(rerank).lower()}", *(["candidates=100"] if kind == "modules" else [])]
     kept = data / f"judged-{rerank}"
     given = {"RERANK_BASE_URL": url, "RERANK_MODEL": "oracle"}
-    command = ["querymill", "eval", "set", str(folder), "--kind", kind, *limit]
+    command = [str(Path(sys.executable).with_name("querymill")), "eval", "set", str(folder), "--kind", kind, *limit]
     command += ["--data", str(data / "stack"), "--save", str(kept)]
     command += [part for option in options for part in ("--option", option)]
     subprocess.run(command, env=os.environ | given, check=True)
-    lines = map(json.loads, (kept / "queries.jsonl").read_text(encoding="utf-8").splitlines())
-    return {line["query_id"]: sorted(line["scores"], key=lambda id_: -line["scores"][id_])[:DEPTH] for line in lines}
+    outcomes = read_run(kept).outcomes
+    return {id_: sorted(one.scores, key=lambda found: -one.scores[found])[:DEPTH] for id_, one in outcomes.items()}
 
 
 def main(folder: Path, kind: str, data: Path, questions: int) -> None:
@@ -116,7 +133,7 @@ def main(folder: Path, kind: str, data: Path, questions: int) -> None:
         ]
 
     figures = {"set": folder.name, "kind": kind, "questions": len(judged), "alone": ndcg(alone), "oracle": ndcg(judged)}
-    print(json.dumps(figures | ceiling_of(judged, qrels)))
+    print(json.dumps(figures | ceiling_of(alone, qrels)))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
 """A judge at the end of a search, with real servers: each kind, and a search over everything."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from querymill import Querymill
 from querymill_shared.contracts.kinds import SEARCHES
+from querymill_shared.contracts.rerank import judges_batch
 from querymill_shared.contracts.search import Search
 from tests.fakes.judging import judging
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
-from tests.fixtures.deployment import ended
+from tests.fixtures.deployment import Deployment, ended
 from tests.fixtures.people import ingestion
 from tests.system.retrievers.test_expansion import document as other_document
 
@@ -105,3 +107,25 @@ def test_what_is_no_judgement_leaves_the_order_of_the_search(
     alone = filled.submit(asked("messages", query=query, rerank=False)).result(timeout=30)
     assert [hit.vector_id for hit in result.results] == [hit.vector_id for hit in alone.results]
     assert [part.stage for part in result.degraded] == ["rerank-01"]
+
+
+@pytest.fixture
+def worker_without_a_judge(deployment: Deployment, worker: WorkerProcess) -> Iterator[WorkerProcess]:
+    """A worker that has no chat model to write answers, and no address of one; the other steps aside."""
+    worker.kill()
+    nobody = {"QUERYMILL_ANSWERS": "quoted", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    with WorkerProcess(deployment.environment | nobody) as process:
+        yield process
+    worker.start()
+
+
+def test_without_a_judge_auto_says_nothing_and_true_says_so(
+    filled: Querymill, worker_without_a_judge: WorkerProcess
+) -> None:
+    query = "which line stays open, without a judge"
+    unasked = filled.submit(asked("messages", query=query)).result(timeout=30)
+    assert unasked.complete, unasked.degraded
+    assert not any(judges_batch(stage.name) for stage in unasked.stages)
+    wanted = filled.submit(asked("messages", query=query, rerank=True, deadline=9)).result(timeout=15)
+    assert [hit.vector_id for hit in wanted.results] == [hit.vector_id for hit in unasked.results]
+    assert [(part.stage, part.code) for part in wanted.degraded] == [("rerank-01", "provider_down")]
