@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from querymill.filters import HELP, read_filter, write_filter
-from querymill.presenting.request_fields import may_be_null, resolved
+from querymill.presenting.request_fields import resolved
 from querymill.presenting.turns import lines_of, turns_in
 from querymill_shared.contracts.expansion import Expands
 from querymill_shared.contracts.fields import AnyRequest
@@ -121,9 +121,16 @@ def _field(
 
 
 def _resolved(about: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field. What may be true, false or neither is a choice of two."""
+    """Return the schema of a field. What may be true, false or something else, also nothing, is a choice."""
     found = resolved(about, schema)
-    return found | {"enum": ["true", "false"]} if may_be_null(about) and found.get("type") == "boolean" else found
+    words = [word for part in about.get("anyOf", ()) for word in _words_of(part)]
+    return found | {"enum": words} if "true" in words else found
+
+
+def _words_of(about: Mapping[str, Any]) -> tuple[str, ...]:
+    if about.get("type") == "boolean":
+        return ("true", "false")
+    return (str(about["const"]),) if "const" in about else ()
 
 
 def _control(name: str, about: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[Control, tuple[str, ...]]:

@@ -45,6 +45,15 @@ def test_a_form_that_is_sent_as_it_is_asks_for_the_defaults(kind: FormKind) -> N
     assert asked.model_validate(fields_of(kind, asked, sent, "c")) == plain
 
 
+@pytest.mark.parametrize("chosen", ["auto", "true", "false"])
+def test_when_a_judge_is_asked_is_chosen_of_a_list(chosen: str) -> None:
+    asked = REQUESTS["messages"]
+    (field,) = [each for each in form_of("messages", asked, {"rerank": [chosen]}).more if each.name == "rerank"]
+    assert (field.control, field.choices, field.values) == ("choice", ("auto", "true", "false"), (chosen,))
+    search = asked.model_validate(fields_of("messages", asked, {"query": ["cone"], "rerank": [chosen]}, "c"))
+    assert search.model_dump()["rerank"] == {"auto": "auto", "true": True, "false": False}[chosen]
+
+
 def test_fields_are_read_as_the_contract_has_them() -> None:
     given = {
         "query": ["cone"],
