@@ -1,6 +1,7 @@
 # One word each; `make help` lists them. Everything lives in .venv: nothing is installed outside the checkout.
 PYTHON ?= python3
 BIN := .venv/bin
+PYTEST ?= $(BIN)/pytest
 LOCK := deploy/requirements.lock
 PEERS := deploy/requirements.peers.lock
 IMAGE := deploy/image/requirements.lock
@@ -36,7 +37,7 @@ THROUGH_GATEWAY := --client http tests/system/retrievers tests/system/services t
 # The whole of it: make nightly.
 ON_RABBITMQ := --broker rabbitmq tests/system/test_long_steps.py tests/system/retrievers/reports/test_search.py
 
-.PHONY: help setup demo test nightly check types rules compiled format docs bench eval foreign faults lock wheels clean
+.PHONY: help setup demo test nightly check types suite rabbitmq rules compiled format docs bench eval foreign faults lock wheels clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,9 +48,9 @@ demo: .venv/ready  ## start everything, load samples, ask questions of each kind
 	@$(BIN)/querymill demo
 
 test: .venv/ready  ## everything CI runs: check, then the suite against real servers
-	@$(MAKE) -j 3 types rules compiled
-	@$(BIN)/pytest $(SHARED)
-	@$(BIN)/pytest --quiet --no-header -n 2 --dist loadfile $(ON_RABBITMQ)
+	@$(MAKE) -j 2 rules compiled
+	@$(MAKE) -j 2 types suite
+	@$(MAKE) rabbitmq
 
 nightly: .venv/ready check  ## also what is long: every floor, 500 examples of each property, then the faults
 	@failed=0; $(BIN)/pytest $(SHARED) -m "" --hypothesis-profile=nightly --timeout 1800 --ignore tests/faults || failed=1; \
@@ -61,10 +62,17 @@ nightly: .venv/ready check  ## also what is long: every floor, 500 examples of e
 check: .venv/ready  ## format, lint, types, import contracts, size budget
 	@$(MAKE) -j 2 types rules
 
+# Most tests wait: the types are checked beside them.
 types:
 	@$(BIN)/mypy
 
-# In a new checkout the three processes would each compile every module: one does, while the types are checked.
+suite:
+	@$(PYTEST) $(SHARED)
+
+rabbitmq:
+	@$(PYTEST) --quiet --no-header -n 2 --dist loadfile $(ON_RABBITMQ)
+
+# In a new checkout the three processes of the suite would each compile every module: one does.
 compiled:
 	@[ -d tests/system/__pycache__ ] || $(BIN)/pytest --collect-only --quiet > /dev/null
 

@@ -116,6 +116,7 @@ def ended_after(mill: Querymill, job_id: str) -> float:
     return (record.ended or 0.0) - record.created
 
 
+@pytest.mark.nightly  # by day: tests/system/test_refusing_database.py
 def test_a_database_that_is_away_costs_time_and_no_ingestion(
     environment: dict[str, str], mill: Querymill, database_net: Network, openai_server: OpenAIServer
 ) -> None:

@@ -173,6 +173,7 @@ def test_a_fleet_ends_within_the_grace_of_an_orchestrator(fleet: Fleet) -> None:
     assert {code for _, code in ended} <= {0, 143}
 
 
+@pytest.mark.nightly  # by day: a gateway makes traces, in test_traces
 def test_a_process_of_the_image_makes_traces(image: str, deployment: Deployment) -> None:
     """Nobody can install what it lacks: its root is read-only."""
     with TraceReceiver() as receiver, running_traced(image, deployment.environment | receiver.environment) as http:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+import pytest
 
 from querymill import ConversationSearch, FileSearch, MessageSearch, ModuleSearch, ReportSearch, WeighVectors
 from querymill_shared.contracts.filters import Retriever
@@ -18,6 +19,7 @@ from tests.fakes.models import WordEmbeddings
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.embedded import LINES, Collection
 from tests.fixtures.people import ingestion
+from tests.fixtures.short_forms import all_at_night
 
 DOCUMENTS, QUESTIONS = 120, 25
 #: Every search shows so many hits.
@@ -29,6 +31,8 @@ SEARCHES: Final[Mapping[Retriever, Callable[..., Any]]] = {
     "modules": lambda **asked: ModuleSearch(top_k=SHOWN, **asked),
     "reports": lambda **asked: ReportSearch(top_n=SHOWN, **asked),
 }
+#: By day one kind: how each joins its rankings has tests of its own.
+ONE_BY_DAY: Final = pytest.mark.parametrize("collection", all_at_night(SEARCHES, short=["messages"]), indirect=True)
 NAMES: Final[Mapping[Retriever, str]] = {
     "conversations": "session_id", "files": "path", "messages": "session_id", "modules": "file_path",
     "reports": "document",
@@ -121,6 +125,7 @@ def weighings(collection: Collection) -> Iterable[str]:
     return [id_ for id_ in board.recent(limit=999) if board.picture(id_).record.kind == "weigh_vectors"]
 
 
+@ONE_BY_DAY
 def test_a_perfect_model_decides_the_ranking(collection: Collection) -> None:
     topics = Topics(1)
     fill(collection, topics, perfect(topics))
@@ -128,6 +133,7 @@ def test_a_perfect_model_decides_the_ranking(collection: Collection) -> None:
     assert ndcg(collection, topics.golds) >= 0.98
 
 
+@ONE_BY_DAY
 def test_a_random_model_costs_nothing(collection: Collection) -> None:
     topics = Topics(2)
     fill(collection, topics, random_model())
