@@ -1,5 +1,7 @@
 """Every fault with the shipped settings: ``python -m tests.faults``; a JSON line for each scenario and each broker.
 
+``python -m tests.faults table`` runs the lines of the fault table instead, and writes the page beside this file.
+
 ``QUERYMILL_FAULT_SEED=N`` repeats the chances of an earlier run. Other arguments are pytest's: ``--broker rabbitmq``.
 """
 
@@ -30,5 +32,13 @@ def main() -> int:
     return int(code)
 
 
+def table() -> int:
+    """Run the lines of the fault table."""
+    # Imported here: the tests need none of it.
+    from tests.faults.table.command import main as run_table
+
+    return run_table(sys.argv[2:])
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(table() if sys.argv[1:2] == ["table"] else main())

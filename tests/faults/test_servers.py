@@ -4,7 +4,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import psutil
 import pytest
 import redis
 
@@ -15,23 +14,8 @@ from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import GatewayHere, ask
+from tests.fixtures.stacks import kill_part
 from tests.fixtures.tallies import until
-
-
-def pid_of(stack: Stack, name: str) -> int:
-    (pid,) = (part.pid for part in stack.status() if part.name == name)
-    assert pid is not None
-    return pid
-
-
-def kill(stack: Stack, name: str) -> None:
-    """kill -9 a server and wait until the supervisor has another in its place."""
-    killed = pid_of(stack, name)
-    psutil.Process(killed).kill()
-    deadline = time.monotonic() + 20
-    while not any(part.name == name and part.pid not in (None, killed) for part in stack.status()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def search(**fields: Any) -> ReportSearch:
@@ -57,7 +41,7 @@ def test_a_killed_board_server_comes_back_with_its_jobs(
     openai_server.script.chat = lambda request: chat_answer("<another question>", after_s=2.5)
     jobs = [mill.submit(search(multi_query=("variant",))) for _ in range(5)]
     time.sleep(1.5)  # the append-only file is flushed each second
-    kill(stack, "valkey")
+    kill_part(stack, "valkey")
     for job in jobs:
         assert patient_result(mill, job.id).results
     assert patient_result(mill, mill.submit(search()).id).complete
@@ -73,7 +57,7 @@ def test_whoever_waits_when_the_board_server_is_killed_gets_every_event_once_and
         followed = [callers.submit(lambda job: list(job.events(timeout=40)), job) for job in jobs]
         awaited = [callers.submit(job.result, 40) for job in jobs]
         time.sleep(1.5)  # the append-only file is flushed each second
-        kill(stack, "valkey")
+        kill_part(stack, "valkey")
         assert all(future.result().results for future in awaited)
         for job, future in zip(jobs, followed, strict=True):
             assert future.result() == list(job.events(timeout=5))
@@ -84,7 +68,7 @@ def test_a_gateway_answers_the_first_request_after_the_board_server_was_killed(
 ) -> None:
     with GatewayHere(deployment.settings) as gateway, open_commands(deployment.settings.redis_url) as client:
         assert ask(f"{gateway.url}/readyz")[0] == 200
-        kill(stack, "valkey")
+        kill_part(stack, "valkey")
         until(lambda: answers(client), within_s=60)
         assert ask(f"{gateway.url}/readyz")[0] == 200
 
@@ -98,5 +82,5 @@ def answers(client: redis.Redis) -> bool:
 
 @pytest.mark.usefixtures("filings", "worker")
 def test_a_killed_database_costs_attempts_not_jobs(stack: Stack, mill: Querymill) -> None:
-    kill(stack, "postgres")
+    kill_part(stack, "postgres")
     assert mill.submit(search()).result(timeout=30).complete

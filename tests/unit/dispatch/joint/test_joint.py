@@ -190,6 +190,20 @@ def test_two_branches_of_one_kind_do_not_share_what_they_note(world: World) -> N
     ]
 
 
+@pytest.mark.parametrize("turn", [1, -1])
+def test_equal_hits_stand_in_the_order_that_was_asked_whichever_branch_ends_first(world: World, turn: int) -> None:
+    for name in ("north", "south"):
+        world.ingest(report(name, "nine ships"), collection=name)
+    request = with_branches(Search(query="nine ships"), {"north": ("reports",), "south": ("reports",)})
+    job_id = world.submit(request)
+    for step in request.steps[::turn]:
+        world.ring(job_id, request, step)
+    result: Any = world.result(job_id)
+    assert [(hit.collection, hit.score) for hit in result.results] == [
+        ("north", result.results[0].score), ("south", result.results[0].score),
+    ]  # fmt: skip
+
+
 def test_a_question_about_code_spares_what_is_no_code_if_the_code_says_enough(full: World) -> None:
     request = asked(query="restore unacked messages in channel.py")
     assert request.asked_first == ("modules/code", "files/code")

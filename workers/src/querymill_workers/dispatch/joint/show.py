@@ -62,7 +62,9 @@ def show_result(picture: Picture, endings: Endings, request: Search) -> Verdict:
 def ranked(endings: Endings, request: Search) -> list[RankedHit]:
     """Return the hits of all branches that have ended in one ranking."""
     question = "\n".join((request.query, *added_by_history(endings)))
-    return rank_jointly(question, {branch: [text_of(hit) for hit in end.hits] for branch, end in endings.items()})
+    # In the order of the request: that in which branches ended says nothing of equal hits.
+    texts = {branch: [text_of(hit) for hit in endings[branch].hits] for branch in request.branches if branch in endings}
+    return rank_jointly(question, texts)
 
 
 def added_by_history(endings: Endings) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""What clients of a run asked and saw, and whether that keeps the promises."""

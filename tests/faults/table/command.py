@@ -1,0 +1,76 @@
+"""The command: run lines of faults one after another, and write the page."""
+
+import argparse
+import random
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, get_args
+
+from tests.faults.table import controls, provider, servers, workers  # noqa: F401  # they register their lines
+from tests.faults.table.lines import LINES, Line
+from tests.faults.table.page import PAGE, render
+from tests.faults.table.results import RESULTS, Result, add_results, read_results, result_of
+from tests.faults.table.run import House, open_house, run_line
+from tests.faults.table.stage import Servers
+
+JOBS: Final = 300
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what the arguments ask for; returns 1 if a promise was broken, or a control shows nothing."""
+    asked = _parser().parse_args(arguments)
+    seed = random.SystemRandom().randrange(1_000_000) if asked.seed is None else asked.seed
+    print(f"seed {seed}; histories in {asked.out}", flush=True)
+    failed = False
+    for on in asked.servers:
+        with open_house(on, seed=seed) as house:
+            for line in _chosen(asked.lines, on):
+                result = _run(house, line, asked.jobs, seed, asked.out)
+                failed |= result is None or not is_as_it_should_be(line, result)
+                if result is not None and not asked.dry:
+                    add_results([result], RESULTS)
+                    PAGE.write_text(render(read_results(RESULTS)), encoding="utf-8")
+    return int(failed)
+
+
+def is_as_it_should_be(line: Line, result: Result) -> bool:
+    """Whether no promise was broken, or, in a control, whether that was seen."""
+    counts = result.counts
+    broken = counts.lost + counts.doubled + counts.wrong + counts.stuck + (0 if line.loses_board else counts.gone)
+    return bool(broken) is line.is_control
+
+
+def _run(house: House, line: Line, jobs: int, seed: int, out: Path) -> Result | None:
+    begun, on = time.monotonic(), house.stage.servers
+    try:
+        counts = run_line(house, line, jobs=jobs, seed=seed, out=out)
+    except RuntimeError as error:
+        print(f"{line.name} on {on}: {error}", flush=True)
+        return None
+    took_s = time.monotonic() - begun
+    print(f"{line.name} on {on}, {took_s:.0f} s: {counts}", flush=True)
+    return result_of(line, on, counts, seed=seed, jobs=jobs, versions=house.stage.versions(), took_s=took_s)
+
+
+def _chosen(names: str | None, on: Servers) -> list[Line]:
+    lines = LINES.values() if names is None else [LINES[name.strip()] for name in names.split(",")]
+    return [line for line in lines if on in line.on]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults table", description=__doc__)
+    parser.add_argument("--lines", help=f"lines to run, by comma (default: all): {', '.join(LINES)}")
+    parser.add_argument("--jobs", type=int, default=JOBS, help="jobs of each line, at least (default: %(default)s)")
+    parser.add_argument(
+        "--servers", nargs="+", choices=get_args(Servers), default=["valkey"],
+        help="what holds the board and carries the bells (default: a Valkey for both)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, help="the chances of an earlier run (default: new ones)")
+    parser.add_argument(
+        "--out", type=Path, default=Path(tempfile.gettempdir()) / "querymill-faults",
+        help="where the histories go (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--dry", action="store_true", help="leave the page as it is")
+    return parser

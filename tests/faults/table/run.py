@@ -1,0 +1,164 @@
+"""Lines of the table, run one after another on the same servers: each run's history is checked and counted."""
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+import redis
+
+from querymill import Querymill, UnknownJob
+from querymill_shared.board import keys
+from tests.faults.histories.counting import Counts, count
+from tests.faults.histories.promises import accepted_jobs
+from tests.faults.table.clients import Client, together
+from tests.faults.table.library import KINDS, Library, Shelf
+from tests.faults.table.lines import APP, Line
+from tests.faults.table.recording import Countdown, Recorder
+from tests.faults.table.stage import Servers, Stage, open_stage
+
+CLIENTS: Final = 3
+#: Each client, as a process of a backend, has some threads that ask.
+CALLERS: Final = 6
+#: Each fault is met so often at least, even if the jobs are done before.
+LEAST_FAULTS: Final = 4
+#: Jobs for each document of the shelf: about a fifth of the jobs writes one.
+JOBS_A_DOCUMENT: Final = 60
+#: A control waits so long for what will not come, any other line so long for what must, in seconds.
+CONTROL_WAITS_S: Final = 15.0
+WAITS_S: Final = 180.0
+_LAST_WORDS: Final = 4
+
+
+@dataclass
+class House:
+    """Servers on which lines are run, their clients, and a library whose answers are known."""
+
+    stage: Stage
+    library: Library
+    mills: list[Querymill]
+
+    def clients(self, shelf: Shelf, recorder: Recorder, seed: int) -> list[Client]:
+        """Return the callers of all clients."""
+        model = self.stage.settings.embedding_model
+        names = [f"c{number}.{caller}" for number in range(CLIENTS) for caller in range(CALLERS)]
+        mills = [mill for mill in self.mills for _ in range(CALLERS)]
+        return [
+            Client(name, mill, model, random.Random(f"{seed} {name}"), self.library, shelf, recorder)
+            for name, mill in zip(names, mills, strict=True)
+        ]
+
+
+@contextmanager
+def open_house(servers: Servers, *, seed: int) -> Iterator[House]:
+    """Start servers and workers, and fill the library while all is well."""
+    with open_stage(servers, seed=seed) as stage:
+        stage.hire(app=APP, settings={})
+        house = House(stage, Library(f"library-{uuid4().hex[:8]}"), [stage.mill() for _ in range(CLIENTS)])
+        (librarian, *_) = house.clients(Shelf("", []), Recorder(), seed)
+        house.library.fill(librarian.ask)
+        house.library.learn(librarian.ask)
+        yield house
+
+
+@dataclass
+class Run:
+    """A line that is being run."""
+
+    line: Line
+    stage: Stage
+    recorder: Recorder = field(default_factory=Recorder)
+    faults: int = 0
+    broken: list[str] = field(default_factory=list)
+
+    def inflict_until(self, over: threading.Event) -> None:
+        """Bring the fault about again and again, at least so often, with some time between."""
+        while not over.wait(self.stage.chances.uniform(1.0, 3.0)) or self.faults < LEAST_FAULTS:
+            try:
+                with self.recorder.during(self.line.name):
+                    self.line.inflict(self.stage)
+            except Exception as error:  # noqa: BLE001  # a fault that did not come about is a defect of the table
+                self.broken.append(f"{type(error).__name__}: {error}"[:500])
+                return
+            self.faults += 1
+
+    def work(self, clients: list[Client], jobs: int) -> None:
+        """Let the clients work while the fault comes about."""
+        over = threading.Event()
+        inflicting = threading.Thread(target=self.inflict_until, args=(over,))
+        countdown = Countdown(jobs, lambda: self.faults >= LEAST_FAULTS or bool(self.broken))
+        inflicting.start()
+        try:
+            together([partial(client.work, countdown) for client in clients])
+        finally:
+            over.set()
+            inflicting.join()
+        self.stage.await_starts()
+
+    def look_back(self, clients: list[Client]) -> None:
+        """Read all documents and look for what they were, once all is well; then record what became of each job."""
+        board = self.stage.look()
+        await_quiet(board, within_s=CONTROL_WAITS_S if self.line.is_control else WAITS_S)
+        together([partial(look_at, clients, place) for place in range(len(clients))])
+        with ThreadPoolExecutor(4) as pool:
+            note = partial(self.note_last, board, clients[0].mill)
+            list(pool.map(note, accepted_jobs(self.recorder.history)))
+
+    def note_last(self, board: redis.Redis, mill: Querymill, job_id: str) -> None:
+        """Record how the board holds a job, and its events."""
+        begin = self.recorder.now()
+        try:
+            state: str = mill.job(job_id).picture().record.state
+        except UnknownJob:
+            state = "unknown"
+        told: Any = board.xrange(keys.of_job(job_id, "events")[0])
+        seen = {"state": state, "ids": [each for each, _ in told], "types": [entry["type"] for _, entry in told]}
+        self.recorder.note("board", "last", begin, self.recorder.now(), argument={"job_id": job_id}, seen=seen)
+
+
+def look_at(clients: list[Client], place: int) -> None:
+    """Let one client look at its share of the documents."""
+    client = clients[place]
+    for document in client.shelf.documents[place :: len(clients)]:
+        client.read(document)
+        for word in document.words[-_LAST_WORDS:]:
+            client.find(document, word)
+
+
+def await_quiet(board: redis.Redis, *, within_s: float) -> None:
+    """Wait until no job is due. The checkers see what is not over then."""
+    until = time.monotonic() + within_s
+    while any(board.zcard(keys.prefix(shard) + "due") for shard in keys.SHARDS) and time.monotonic() < until:
+        time.sleep(0.2)
+
+
+def run_line(house: House, line: Line, *, jobs: int, seed: int, out: Path) -> Counts:
+    """Run a line, write its history into a folder, and return its counts.
+
+    Raises:
+        RuntimeError: The fault did not come about.
+    """
+    stage = house.stage
+    stage.reseed(seed)
+    stage.hire(app=APP, settings={})
+    run = Run(line, stage)
+    shelf = Shelf.of(f"shelf-{uuid4().hex[:8]}", each=max(2, jobs // JOBS_A_DOCUMENT // len(KINDS)))
+    clients = house.clients(shelf, run.recorder, seed)
+    # So that each kind can be searched.
+    together([partial(clients[place].put, document) for place, document in enumerate(shelf.documents[: len(KINDS)])])
+    stage.hire(app=line.app, settings=line.own)
+    try:
+        run.work(clients, jobs)
+        run.look_back(clients)
+    finally:
+        run.recorder.write(out / f"{line.name.replace(' ', '-')}-{stage.servers}-{seed}.jsonl")
+    if run.broken:
+        raise RuntimeError(f"the fault did not come about: {run.broken}")
+    return count(run.recorder.history)

@@ -1,0 +1,1 @@
+"""Lines about servers."""

@@ -1,0 +1,180 @@
+"""The real servers of a run with the settings that are shipped, the workers on them, and what can be done to them."""
+
+import random
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import psycopg
+import redis
+
+from querymill import Querymill, Settings
+from querymill_embedded import Stack, StackPart, temporary_stack
+from querymill_shared.board.connections import open_commands
+from querymill_workers.postgres.migrate import migrate
+from tests.fakes.lists import lists
+from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.proxy import Network
+from tests.fakes.rabbit import Rabbit, rabbit
+from tests.fakes.worker import WorkerProcess
+from tests.faults.table import models
+from tests.fixtures.clocks import SteppedServer, stepped_server
+from tests.fixtures.faults import network_before, through
+from tests.fixtures.releases import unpacked_former
+from tests.fixtures.stacks import kill_part
+from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
+
+#: What holds the board, and what carries the bells: the board's own server, a RabbitMQ, or one beside a cluster.
+Servers = Literal["valkey", "rabbitmq", "cluster"]
+WORKERS: Final = 3
+THREADS: Final = 8
+
+
+@dataclass
+class Stage:
+    """Servers, the networks before them, and workers.
+
+    Attributes:
+        board: the server of the board, unless that is on a cluster
+        cluster: the cluster of the board, if it is on one
+        broker: the RabbitMQ of the bells, if they ride on one
+        at_board: the network between the workers and the board
+        at_store: the network between the workers and PostgreSQL
+        callers: the network between the clients and the board
+    """
+
+    servers: Servers
+    stack: Stack
+    provider: OpenAIServer
+    board: SteppedServer | None
+    cluster: ValkeyCluster | None
+    broker: Rabbit | None
+    at_board: Network
+    at_store: Network
+    callers: Network
+    environment: dict[str, str]
+    settings: Settings
+    chances: random.Random
+    running: ExitStack
+    straight_database: str
+    workers: list[WorkerProcess] = field(default_factory=list)
+    starting: list[threading.Thread] = field(default_factory=list)
+    _hired: tuple[str, dict[str, str]] | None = None
+
+    def mill(self) -> Querymill:
+        """Return another client, which is closed at the end."""
+        return self.running.enter_context(Querymill(settings=self.settings))
+
+    def reseed(self, seed: int) -> None:
+        """Begin the chances of a run."""
+        self.chances.seed(seed)
+
+    def look(self) -> redis.Redis:
+        """Return a client of the board for the run itself."""
+        url = self.cluster.url if self.cluster is not None else self.own_board.url
+        client: redis.Redis = self.running.enter_context(open_commands(url))
+        return client
+
+    @property
+    def own_board(self) -> SteppedServer:
+        """The server of the board, which is not on a cluster."""
+        assert self.board is not None
+        return self.board
+
+    def database(self) -> "psycopg.Connection[Any]":
+        """Return a connection of the owner, straight to the server."""
+        return psycopg.connect(self.straight_database, autocommit=True)
+
+    def hire(self, *, app: str, settings: Mapping[str, str]) -> None:
+        """Have workers of an app, with settings of their own beside those that are shipped: those there, or others."""
+        asked = (app, dict(settings))
+        self.await_starts()
+        if asked != self._hired:
+            for worker in self.workers:
+                worker.kill()
+            environment = self.environment | asked[1]
+            self.workers = [
+                self.running.enter_context(WorkerProcess(environment, app=app, threads=THREADS, name=f"w{number}"))
+                for number in range(WORKERS)
+            ]
+            self._hired = asked
+
+    def any_worker(self) -> WorkerProcess:
+        """Choose a worker by chance, once all have started."""
+        self.await_starts()
+        return self.chances.choice(self.workers)
+
+    def start_soon(self, worker: WorkerProcess) -> None:
+        """Start a worker while the others go on."""
+        thread = threading.Thread(target=worker.start)
+        thread.start()
+        self.starting.append(thread)
+
+    def await_starts(self) -> None:
+        """Wait until all workers have started."""
+        while self.starting:
+            self.starting.pop().join()
+
+    def kill_part(self, name: str) -> None:
+        """kill -9 a server of the stack; its supervisor starts it again."""
+        kill_part(self.stack, name)
+
+    def versions(self) -> str:
+        """Return the servers with their versions."""
+        told: Any = self.look().info("server")
+        with self.database() as database:
+            (postgres,) = database.execute("SHOW server_version").fetchone() or ("",)
+        valkey = told.get("valkey_version") or next(iter(told.values()))["valkey_version"]
+        rabbit = f", RabbitMQ {self.broker.ask('version')[0][0]}" if self.broker is not None else ""
+        return f"Valkey {valkey}, PostgreSQL {postgres}{rabbit}"
+
+    def pause(self, least_s: float, most_s: float) -> None:
+        """Let some time pass, by chance."""
+        threading.Event().wait(self.chances.uniform(least_s, most_s))
+
+
+@contextmanager
+def open_stage(servers: Servers, *, seed: int) -> Iterator[Stage]:
+    """Start the servers."""
+    with ExitStack() as running:
+        stack = running.enter_context(temporary_stack(parts={StackPart.POSTGRES}))
+        provider = running.enter_context(OpenAIServer().running())
+        models.behave(provider)
+        database_url = stack.environment()["DATABASE_URL"]
+        migrate(database_url)
+        cluster = running.enter_context(valkey_cluster()) if servers == "cluster" else None
+        board = None if cluster is not None else running.enter_context(stepped_server(fsync="everysec"))
+        broker = running.enter_context(rabbit()) if servers == "rabbitmq" else None
+        board_url = cluster.url if cluster is not None else _url_of(board)
+        before = (board_url, database_url, board_url)
+        at_board, at_store, callers = (running.enter_context(network_before(url)) for url in before)
+        environment = {
+            "REDIS_URL": board_url if cluster else through(board_url, at_board),
+            "DATABASE_URL": through(database_url, at_store), "OPENAI_BASE_URL": provider.url,
+            "EMBEDDING_BASE_URL": provider.url, "EMBEDDING_MODEL": "multilingual-e5-small", "CHAT_MODEL": "scripted",
+        }  # fmt: skip
+        if broker is not None:
+            environment["CELERY_BROKER_URL"] = broker.url("1")
+        if cluster is not None:
+            environment["CELERY_BROKER_URL"] = running.enter_context(lists()).url()
+        seen = environment if cluster else environment | {"REDIS_URL": through(board_url, callers)}
+        settings = Settings.model_validate({name.lower(): value for name, value in seen.items()})
+        yield Stage(
+            servers, stack, provider, board, cluster, broker, at_board, at_store, callers, environment, settings,
+            random.Random(seed), running, database_url,
+        )  # fmt: skip
+
+
+def _url_of(board: SteppedServer | None) -> str:
+    assert board is not None
+    return board.url
+
+
+def former_environment(stage: Stage) -> dict[str, str]:
+    """Return what makes a process run the last release."""
+    folder = Path(stage.running.enter_context(tempfile.TemporaryDirectory(prefix="qm-former-")))
+    return unpacked_former(folder).environment

@@ -1,0 +1,66 @@
+"""The page of the fault table is made of the registry of lines and of what runs found, and of nothing else."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.faults.histories.counting import Counts
+from tests.faults.table import command
+from tests.faults.table.lines import LINES
+from tests.faults.table.page import PAGE, render
+from tests.faults.table.results import Result, add_results, read_results
+
+
+def run(**counts: object) -> Result:
+    counted = Counts(submitted=300, faults=2, recovery_s=[1.0, 9.0])
+    return Result(
+        "workers killed", "valkey", 7, 300, "2026-11-28", "abc", "2 cores", "Valkey 9", 60,
+        replace(counted, **counts),  # type: ignore[arg-type]  # counts by name
+    )  # fmt: skip
+
+
+def row(page: str, name: str) -> list[str]:
+    (found,) = [line for line in page.splitlines() if line.startswith(f"| {name} | Valkey |") and "`" not in line]
+    return [cell.strip() for cell in found.strip("|").split("|")]
+
+
+def test_the_page_is_what_the_results_give() -> None:
+    assert PAGE.read_text(encoding="utf-8") == render(read_results())
+
+
+def test_every_result_is_of_a_line_of_the_registry() -> None:
+    assert {result.line for result in read_results()} <= LINES.keys()
+    assert all(result.servers in LINES[result.line].on for result in read_results())
+
+
+def test_runs_of_a_line_add_up() -> None:
+    page = render([run(lost=1), run(degraded=3, recovery_s=[4.0])])
+    assert row(page, "workers killed") == [
+        "workers killed", "Valkey", "600", "1", "0", "0", "3", "0", "0", "0", "0", "0", "4", "4.0", "9.0",
+    ]  # fmt: skip
+    assert "not run yet" in row(page, "calm")
+
+
+def test_what_broke_a_promise_is_told_but_not_of_a_control() -> None:
+    control = next(line for line in LINES.values() if line.is_control)
+    page = render([run(breaches=["it is gone"]), replace(run(breaches=["as it should"]), line=control.name)])
+    assert "- workers killed on Valkey, seed 7: it is gone" in page
+    assert "as it should" not in page
+    assert render([run()]).endswith("Nothing.\n")
+
+
+def test_a_control_that_shows_nothing_fails_and_so_does_a_line_that_shows_something() -> None:
+    line, control = LINES["workers killed"], next(line for line in LINES.values() if line.is_control)
+    assert command.is_as_it_should_be(line, run())
+    assert not command.is_as_it_should_be(line, run(stuck=1))
+    assert not command.is_as_it_should_be(line, run(gone=1))
+    assert command.is_as_it_should_be(replace(line, loses_board=True), run(gone=1))
+    assert command.is_as_it_should_be(control, run(wrong=1))
+    assert not command.is_as_it_should_be(control, run())
+
+
+def test_results_are_kept_one_a_line(tmp_path: Path) -> None:
+    kept = tmp_path / "results.jsonl"
+    assert read_results(kept) == []
+    add_results([run()], kept)
+    add_results([run(lost=2)], kept)
+    assert read_results(kept) == [run(), run(lost=2)]
