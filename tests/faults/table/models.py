@@ -35,7 +35,7 @@ def behave(provider: OpenAIServer) -> None:
     provider.script = Script(chat=written, embeddings=embedded, is_well=True)
 
 
-def _always(body: bytes, status: int = 200, *, headers: Mapping[str, str] = {}) -> Respond:  # noqa: B006  # read alone
+def _always(body: bytes, status: int = 200, *, headers: Mapping[str, str] = {}) -> Respond:  # read alone
     return lambda request: Answer(body, status=status, headers=dict(headers))
 
 
