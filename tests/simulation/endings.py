@@ -1,0 +1,186 @@
+"""What must be so when a schedule is over: by what callers asked and were told, and what the stores hold."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tests.simulation.asks import Asked, document_of
+from tests.simulation.faults import Troubles
+from tests.simulation.plans import Fault
+from tests.simulation.promises import FINAL, Broken, Histories, JobHistory
+from tests.simulation.scheduler import SECOND
+
+#: How a stored text begins, and what of it a result quotes.
+_QUOTED: Final = re.compile(r"subject(\d+) version(\d+)")
+#: So much later than its deadline a job may end, in seconds: an election, a sweep.
+GRACE_S: Final = 3.0
+#: How long nobody may take over from a worker that died or stands still, in seconds: a lease, and an election.
+TAKEOVER_S: Final = 8.0
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write or a drop of a document. It was accepted between two moments; one that is ``sure`` had its effect."""
+
+    subject: int
+    content: int | None
+    asked_at: int
+    accepted_by: float
+    done_at: float
+    is_sure: bool
+
+
+def broken_at_end(
+    asked: Sequence[Asked], histories: Histories, troubles: Troubles, texts: Mapping[str, str]
+) -> list[Broken]:
+    """Return the promises that are broken. ``texts`` are those stored, by document."""
+    writes = list(_writes(asked, histories))
+    return [
+        *_not_ended(asked, histories, troubles),
+        *_late(asked, histories, troubles),
+        *_doubled(asked, troubles),
+        *_wrong_stored(writes, texts),
+        *_wrong_found(asked, writes, histories),
+        *_wrong_heard(asked, histories, troubles),
+    ]
+
+
+def _is_lost(asked: Asked, troubles: Troubles) -> bool:
+    """Whether the board may have lost the job: the promise is about what it holds."""
+    return any(asked.asked_at <= until and (asked.accepted_at or 0) >= since for since, until in troubles.lost)
+
+
+def _not_ended(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> Iterator[Broken]:
+    for each in asked:
+        if each.accepted_at is not None and not _is_lost(each, troubles):
+            job = histories.jobs.get(each.job_id, JobHistory())
+            if job.state not in FINAL and not job.is_gone:
+                yield Broken("an accepted job ends", f"{each.job_id} ({each.ask}) is {job.state or 'unknown'}")
+            elif job.ends != 1 and not job.is_gone:
+                yield Broken("one end", f"{each.job_id} ({each.ask}) was told {job.ends} ends")
+
+
+def _late(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> Iterator[Broken]:
+    excused_s = GRACE_S + sum(map(_holds_up, troubles.happened))
+    for each in asked:
+        job = histories.jobs.get(each.job_id)
+        if each.ask.deadline_s is None or each.accepted_at is None or job is None or job.ended is None:
+            continue
+        late_s = (job.ended - each.accepted_at) / SECOND - each.ask.deadline_s
+        if late_s > excused_s and not _is_lost(each, troubles):
+            yield Broken("a deadline is kept", f"{each.job_id} ended {late_s:.1f} s after its deadline")
+
+
+def _holds_up(fault: Fault) -> float:
+    match fault.trouble:
+        case "kill" | "kill_after" | "freeze" | "freeze_after" | "late" | "restart" | "lose_tail" | "empty":
+            return fault.amount + TAKEOVER_S
+        case "board_clock":
+            return abs(fault.amount)
+        case "cut" | "no_reply":
+            return TAKEOVER_S
+        case _:
+            return 0.0
+
+
+def _doubled(asked: Sequence[Asked], troubles: Troubles) -> Iterator[Broken]:
+    """Whoever comes with the same key is led to the same job."""
+    jobs: dict[str, set[str]] = {}
+    for each in asked:
+        if each.ask.key and each.job_id and not troubles.lost:
+            jobs.setdefault(each.ask.key, set()).add(each.job_id)
+    for key, known in jobs.items():
+        if len(known) > 1:
+            yield Broken("one job of a key", f"{key} leads to {sorted(known)}")
+
+
+def _writes(asked: Sequence[Asked], histories: Histories) -> Iterator[Write]:
+    for each in asked:
+        kind = each.ask.kind
+        if kind in ("ingest", "drop", "drop_all"):
+            job = histories.jobs.get(each.job_id, JobHistory())
+            accepted_by = float("inf") if each.accepted_at is None else each.accepted_at
+            done_at = float("inf") if job.done_at is None else job.done_at
+            for subject in range(3) if kind == "drop_all" else [each.ask.subject]:
+                content = each.ask.content if kind == "ingest" else None
+                yield Write(subject, content, each.asked_at, accepted_by, done_at, job.done_at is not None)
+
+
+def _is_replaced(write: Write, writes: Sequence[Write], *, by: float) -> Write | None:
+    """Return a write of the same document that was asked for after this one was accepted, and done by a moment."""
+    return next(
+        (
+            other
+            for other in writes
+            if other.subject == write.subject and other.is_sure and other.done_at <= by
+            and other.asked_at > write.accepted_by
+        ),
+        None,
+    )  # fmt: skip
+
+
+def _wrong_stored(writes: Sequence[Write], texts: Mapping[str, str]) -> Iterator[Broken]:
+    for subject in {write.subject for write in writes}:
+        of_subject = [write for write in writes if write.subject == subject]
+        text = texts.get(document_of(subject))
+        quoted = None if text is None else _QUOTED.search(text)
+        content = None if quoted is None else int(quoted[2])
+        possible = [write for write in of_subject if _is_replaced(write, of_subject, by=float("inf")) is None]
+        if content is None and not any(write.content is not None and write.is_sure for write in possible):
+            continue
+        if not any(write.content == content for write in possible):
+            held = "nothing" if content is None else f"version {content}"
+            yield Broken("the newest write stands", f"the store holds {held} of document {subject}")
+
+
+def _wrong_found(asked: Sequence[Asked], writes: Sequence[Write], histories: Histories) -> Iterator[Broken]:
+    for each in asked:
+        job = histories.jobs.get(each.job_id)
+        if each.ask.kind not in ("search", "expanded") or job is None or job.done_at is None:
+            continue
+        found = {(int(subject), int(content)) for subject, content in _QUOTED.findall(job.result)}
+        for subject, content in found:
+            yield from _stale(subject, content, each, writes)
+        if '"complete":true' in job.result.replace(" ", ""):
+            yield from _missing(each, {subject for subject, _ in found}, writes, job.done_at)
+
+
+def _stale(subject: int, content: int, search: Asked, writes: Sequence[Write]) -> Iterator[Broken]:
+    """Nothing is found that was replaced or forgotten before the search was asked for."""
+    shown = [write for write in writes if write.subject == subject and write.content == content]
+    replaced = [_is_replaced(write, writes, by=search.asked_at) for write in shown]
+    if all(replaced):
+        by = replaced[0]
+        promise = "the forgotten is not found" if by and by.content is None else "the newest write is found"
+        yield Broken(promise, f"{search.job_id} found version {content} of document {subject}")
+
+
+def _missing(search: Asked, found: set[int], writes: Sequence[Write], done_at: float) -> Iterator[Broken]:
+    """What was done before a search was asked for is found, unless something else may have been written since."""
+    subject = search.ask.subject
+    for write in writes:
+        if write.subject != subject or write.content is None or write.done_at >= search.asked_at or subject in found:
+            continue
+        dropped = [
+            other
+            for other in writes
+            if other.subject == subject and other.content is None and other.accepted_by >= write.asked_at
+            and other.asked_at <= done_at
+        ]  # fmt: skip
+        if not dropped:
+            yield Broken("what is done is found", f"{search.job_id} did not find document {subject}")
+            return
+
+
+def _wrong_heard(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> Iterator[Broken]:
+    """Who followed a job heard each of its events once, in their order: with a drop beside it, what that left."""
+    is_forgetting = any(each.ask.kind in ("drop", "drop_all") for each in asked)
+    for each in asked:
+        if each.heard is None or troubles.lost:
+            continue
+        told = [event for _, event in histories.jobs[each.job_id].events]
+        left = iter(told)
+        is_part = all(event in left for event in each.heard) and each.heard[-1:] == told[-1:]
+        if each.heard != told and not (is_forgetting and is_part):
+            yield Broken("events are whole", f"{each.job_id} told {told}, and its caller heard {each.heard}")

@@ -1,0 +1,126 @@
+"""What a schedule is made of: who asks for what and when, and what goes wrong at which call. A seed gives a plan."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+Kind = Literal["embed", "table", "ingest", "drop", "drop_all", "search", "expanded", "cancel", "again"]
+Trouble = Literal[
+    "kill", "kill_after", "freeze", "freeze_after", "cut", "no_reply", "late", "bells_lost", "bells_doubled",
+    "bells_shuffled", "board_clock", "worker_clock", "restart", "lose_tail", "empty", "store_away", "provider_away",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a caller asks for, when (ms), and about which document or earlier ask."""
+
+    number: int
+    at_ms: int
+    kind: Kind
+    subject: int = 0
+    #: What tells apart the contents of a document, or the questions.
+    content: int = 0
+    deadline_s: float | None = None
+    key: str | None = None
+    #: Whether the caller hears the events of the job, to its end.
+    follows: bool = False
+
+    def __str__(self) -> str:
+        more = "".join((
+            f" within {self.deadline_s} s" if self.deadline_s else "", f" key {self.key}" if self.key else "",
+            " followed" if self.follows else "",
+        ))  # fmt: skip
+        return f"{self.number} at {self.at_ms} ms: {self.kind} {self.subject}/{self.content}{more}"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A trouble at the call of this number, counted over all processes. ``amount`` is in seconds where it has one."""
+
+    call: int
+    trouble: Trouble
+    amount: float
+
+    def __str__(self) -> str:
+        return f"call {self.call}: {self.trouble} ({self.amount:g})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A schedule. Everything that is left to chance in it comes from its seed."""
+
+    seed: int
+    workers: int
+    slots: int
+    look_s: float
+    asks: Sequence[Ask]
+    faults: Sequence[Fault]
+
+    def ask_of(self, number: int) -> Ask | None:
+        """Return an ask."""
+        return next((ask for ask in self.asks if ask.number == number), None)
+
+    def without_asks(self, gone: set[int]) -> "Plan":
+        """Return the plan without some asks."""
+        return replace(self, asks=[ask for place, ask in enumerate(self.asks) if place not in gone])
+
+    def without_faults(self, gone: set[int]) -> "Plan":
+        """Return the plan without some faults."""
+        return replace(self, faults=[fault for place, fault in enumerate(self.faults) if place not in gone])
+
+    def __str__(self) -> str:
+        asks = "\n".join(f"  {ask}" for ask in self.asks)
+        faults = "\n".join(f"  {fault}" for fault in self.faults)
+        return f"seed {self.seed}: {self.workers} workers with {self.slots} threads\nasks\n{asks}\nfaults\n{faults}"
+
+
+#: How often each trouble is chosen, and its amounts: least and most seconds.
+_TROUBLES: Final[dict[Trouble, tuple[int, float, float]]] = {
+    "kill": (10, 0.2, 8), "kill_after": (12, 0.2, 8), "freeze": (6, 0.5, 14), "freeze_after": (10, 0.5, 25),
+    "cut": (6, 0, 0), "no_reply": (14, 0, 0), "late": (8, 0.05, 20), "bells_lost": (6, 0, 0),
+    "bells_doubled": (5, 0, 0),
+    "bells_shuffled": (5, 0, 0), "board_clock": (5, -5, 5), "worker_clock": (3, -60, 60), "restart": (4, 0, 3),
+    "lose_tail": (3, 0.05, 1), "empty": (2, 0, 2), "store_away": (6, 0.1, 20), "provider_away": (6, 0.1, 20),
+}  # fmt: skip
+
+
+def plan_of(seed: int) -> Plan:
+    """Return the plan of a seed."""
+    chances = random.Random(seed)
+    asks = _asks(chances)
+    count = chances.choice((0, 1, 1, 2, 2, 3, 3, 4, 5, 7))
+    span = 60 + 45 * len(asks)
+    faults = sorted((_fault(chances, span) for _ in range(count)), key=lambda fault: fault.call)
+    return Plan(
+        seed, workers=chances.choice((1, 2, 2, 3)), slots=chances.choice((1, 2, 4)),
+        look_s=chances.choice((0.1, 0.5, 1.0)), asks=asks, faults=faults,
+    )  # fmt: skip
+
+
+def _asks(chances: random.Random) -> list[Ask]:
+    found: list[Ask] = []
+    documents = chances.choice((1, 1, 2))
+    at = 0
+    for number in range(chances.choice((1, 2, 3, 4, 5, 6))):
+        at += int(chances.choice((0, 1, 20, 300, 1500, 4000)) * chances.random())
+        kind: Kind = chances.choice(
+            ("embed", "table", "ingest", "ingest", "ingest", "drop", "drop_all", "search", "search", "expanded")
+        )
+        former = [ask.number for ask in found if ask.kind not in ("cancel", "again")]
+        if former and chances.random() < 0.15:
+            kind = chances.choice(("cancel", "again"))
+        deadline = chances.choice((1.5, 4.0, 8.0, 30.0)) if kind in ("search", "expanded") else None
+        subject = chances.choice(former) if kind in ("cancel", "again") else chances.randrange(documents)
+        key = f"key{number}" if chances.random() < 0.25 and kind not in ("cancel", "again") else None
+        content = number if kind in ("ingest", "table") else chances.randrange(2)
+        found.append(Ask(number, at, kind, subject, content, deadline, key, follows=chances.random() < 0.3))
+    return found
+
+
+def _fault(chances: random.Random, span: int) -> Fault:
+    troubles = list(_TROUBLES)
+    (trouble,) = chances.choices(troubles, [_TROUBLES[each][0] for each in troubles])
+    _, least, most = _TROUBLES[trouble]
+    return Fault(int(span * chances.random() ** 1.5) + 1, trouble, round(chances.uniform(least, most), 3))

@@ -1,0 +1,107 @@
+"""The promises as invariants: checked after each event of the board, and when a schedule is over."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tests.simulation.scheduler import SECOND
+
+#: The states and events that end a job.
+FINAL: Final = ("done", "failed", "cancelled", "dead")
+LAST: Final = ("done", "failed", "cancelled")
+
+
+class Broken(Exception):
+    """A promise was broken. ``promise`` names it."""
+
+    def __init__(self, promise: str, what: str) -> None:
+        super().__init__(f"{promise}: {what}")
+        self.promise = promise
+
+
+@dataclass
+class JobHistory:
+    """What the board's server saw of a job."""
+
+    state: str = ""
+    began: int = 0
+    ended: int | None = None
+    events: list[tuple[str, str]] = field(default_factory=list)
+    ends: int = 0
+    is_gone: bool = False
+    #: When it was done first, and with which result.
+    done_at: int | None = None
+    result: str = ""
+
+
+class Histories:
+    """Hears of each event and each state on the board, at the moment when it is written."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
+        self.jobs: dict[str, JobHistory] = {}
+        self.now = 0
+        self.broken: list[Broken] = []
+
+    def told(self, what: tuple[bytes, ...]) -> None:
+        """Take in one thing that the server tells."""
+        name, key, *rest = (part.decode("utf-8", "replace") for part in what)
+        job_id = key.split(":")[-2]
+        if name == "event":
+            self._event(job_id, *rest)
+        elif name == "state":
+            self._state(job_id, *rest)
+        elif name == "gone" and job_id in self.jobs:
+            self.jobs[job_id].is_gone = True
+
+    def go_back(self) -> None:
+        """Go on with what the board holds now: it has lost what came later."""
+        ask = self._ask
+        for job_id, job in self.jobs.items():
+            stem = f"qm:{{{job_id[0]}}}:{job_id}:"
+            state = ask("HGET", stem + "job", "state")
+            job.is_gone, job.state = state is None, state or job.state
+            kept = {entry[0] for entry in ask("XRANGE", stem + "events", "-", "+")}
+            job.events = [event for event in job.events if event[0] in kept]
+            job.ends = sum(event in LAST for _, event in job.events)
+
+    def open_jobs(self) -> list[str]:
+        """Return the jobs that have not ended."""
+        return [job_id for job_id, job in self.jobs.items() if job.state not in FINAL and not job.is_gone]
+
+    def _event(self, job_id: str, event_id: str, event: str, body: str) -> None:
+        job = self.jobs.setdefault(job_id, JobHistory(began=self.now))
+        if event == "queued":
+            job.ends, job.events = 0, []
+        if job.ends:
+            self._break("one end", f"{job_id} was told {event} after its end")
+        if job.events and not _is_later(event_id, job.events[-1][0]):
+            self._break("events in order", f"{job_id} was told {event_id} after {job.events[-1][0]}")
+        job.events.append((event_id, event))
+        if event in LAST:
+            job.ends += 1
+            job.ended = self.now
+        if event == "done" and job.done_at is None:
+            job.done_at, job.result = self.now, self.result_of(job_id)
+
+    def result_of(self, job_id: str) -> str:
+        """Return the result of a job as JSON, "" if there is none."""
+        stem = f"qm:{{{job_id[0]}}}:"
+        own = self._ask("GET", f"{stem}{job_id}:result") or ""
+        if not own.startswith("@"):
+            return str(own)
+        leader = own[1:]
+        return str(self._ask("GET", f"{stem}{leader}:shared") or self._ask("GET", f"{stem}{leader}:result") or "")
+
+    def _state(self, job_id: str, state: str) -> None:
+        job = self.jobs.setdefault(job_id, JobHistory(began=self.now))
+        if job.state in FINAL and state != "queued":
+            self._break("one end", f"{job_id} was {job.state}, and then {state}")
+        job.state = state
+
+    def _break(self, promise: str, what: str) -> None:
+        self.broken.append(Broken(promise, f"{what} (at {self.now / SECOND:.3f} s)"))
+
+
+def _is_later(one: str, other: str) -> bool:
+    return tuple(map(int, one.split("-"))) > tuple(map(int, other.split("-")))

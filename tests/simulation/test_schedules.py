@@ -1,0 +1,33 @@
+"""Some schedules of the simulation, each part in a process of its own, whose clock and threads it has."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def simulate(*arguments: str) -> str:
+    """Run the command of the simulation, and return what it prints."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.simulation", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout[-20_000:] + ran.stderr[-4_000:]
+    return ran.stdout
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_no_schedule_breaks_a_promise(part: int) -> None:
+    assert "0 failed" in simulate("--seeds", f"{part * PART}:{(part + 1) * PART}")
+
+
+def test_a_seed_gives_the_same_schedule_in_every_process() -> None:
+    first, second = (simulate("--seeds", "11:17", "--verbose").splitlines()[:-1] for _ in range(2))
+    assert len(first) == 6
+    assert first == second
+
+
+#: Schedules of one part.
+PART = 50
