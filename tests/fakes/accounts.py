@@ -20,7 +20,10 @@ class CountingFleetCounters(FleetCounters):
 class ScriptedAccount(Account):
     """Grants at once, unless told otherwise."""
 
-    def __init__(self, *, void: int = 0, refuse_after: int | None = None) -> None:
+    def __init__(
+        self, *, void: int = 0, refuse_after: int | None = None,
+        refusal: Exception | None = None,
+    ) -> None:  # fmt: skip
         self.fleet_counters = CountingFleetCounters()
         self.model = "scripted"
         self.reserved: list[tuple[int, int]] = []
@@ -29,6 +32,7 @@ class ScriptedAccount(Account):
         self.refusals: list[Refusal | None] = []
         self._void = void
         self._refuse_after = refuse_after
+        self._refusal = refusal or LimitReached("no call can start before the deadline")
 
     def max_tokens(self, lane: Lane) -> int | None:  # the account's signature
         return None
@@ -38,7 +42,7 @@ class ScriptedAccount(Account):
         has_left: Callable[[], bool] = lambda: False, beside: bool = False,
     ) -> Grant:  # fmt: skip
         if self._refuse_after is not None and len(self.reserved) >= self._refuse_after:
-            raise LimitReached("no call can start before the deadline")
+            raise self._refusal
         self.reserved.append((requests, tokens))
         return Grant(lane, tokens, 0.0, "0")
 

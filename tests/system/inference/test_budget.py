@@ -16,7 +16,7 @@ import redis
 from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import account as module
-from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, RateLimitHeaders
+from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, Paused, RateLimitHeaders
 from tests.fixtures.inference import Provider
 
 
@@ -236,13 +236,31 @@ def test_a_probe_cut_by_its_callers_time_lets_another_probe(
     assert go(account).at <= time.monotonic()
 
 
-def test_who_has_no_deadline_waits_for_the_breaker(provider: Provider) -> None:
+def test_an_open_breaker_turns_who_has_no_deadline_away_and_lets_one_probe_after_it(provider: Provider) -> None:
     account = provider.account()
     for _ in range(5):
         account.report(go(account), "failed")
-    started = time.monotonic()
-    go(account, Lane.BULK, within_s=None)
-    assert 0.8 < time.monotonic() - started < 20
+    with pytest.raises(CircuitOpen):
+        go(account, Lane.BULK, within_s=None)
+    provider.cool_down()
+    account.report(go(account, Lane.BULK, within_s=None), "answered")
+    assert go(account).at <= time.monotonic()
+
+
+@pytest.mark.parametrize("rpm", [None, 600], ids=["places", "a limit"])
+@pytest.mark.parametrize("lane", Lane)
+def test_who_has_no_deadline_waits_out_a_short_pause_and_no_long_one(
+    provider: Provider, rpm: int | None, lane: Lane
+) -> None:
+    account = provider.account(rpm=rpm)
+    account.report(go(account), "limited", limits=RateLimitHeaders(retry_after_s=0.3))
+    begun = time.monotonic()
+    grant = go(account, lane, within_s=None)
+    assert account.still_holds(grant)
+    assert 0.2 < time.monotonic() - begun < 5
+    account.report(grant, "limited", limits=RateLimitHeaders(retry_after_s=60.0))
+    with pytest.raises(Paused, match=r"paused all calls; next call in (59|60)\."):
+        go(account, lane, within_s=None)
 
 
 def test_a_rejected_call_says_nothing_against_the_provider(provider: Provider) -> None:

@@ -9,7 +9,7 @@ import pytest
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import ACCOUNTS, ADDRESSES, CallOutcome
 from querymill_workers.inference import account as module
-from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, RateLimitHeaders
+from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, Paused, RateLimitHeaders
 from tests.fakes.accounts import CountingFleetCounters
 
 Script = Callable[..., Any]
@@ -119,16 +119,24 @@ def test_what_the_limit_allows_too_late_is_refused_with_when_it_would_be() -> No
     assert counted(mine, "budget_refused/interactive") == 1
 
 
-def test_an_open_breaker_turns_who_has_a_deadline_away_and_says_when_to_come_back() -> None:
-    with pytest.raises(CircuitOpen, match="circuit open: m failed 5 times in a row") as caught:
-        account(ScriptedRedis([b"open", 4_000])).reserve(lane=Lane.INTERACTIVE, tokens=1, until=200.0)
-    assert caught.value.again_in_s == 4.0
+@pytest.mark.parametrize(
+    ("until", "again_in_s"),
+    [(200.0, 4.0), (None, 1.0)],  # without a deadline the step's own waits grow, and a probe may be answered at once
+)
+def test_an_open_breaker_turns_everybody_away_and_says_when_to_come_back(
+    naps: list[float], until: float | None, again_in_s: float
+) -> None:
+    with pytest.raises(CircuitOpen, match=r"circuit open: m failed 5 times in a row; next call in 4\.0 s") as caught:
+        account(ScriptedRedis([b"open", 4_000])).reserve(lane=Lane.BULK, tokens=1, until=until)
+    assert (caught.value.again_in_s, caught.value.cause, naps) == (again_in_s, "outage", [])
 
 
-def test_an_open_breaker_is_waited_for_without_a_deadline(naps: list[float]) -> None:
-    redis = ScriptedRedis([b"open", 200], [b"granted", 0, b"1"])
-    account(redis).reserve(lane=Lane.BULK, tokens=1, until=None)
-    assert len(naps) == 1
+def test_a_long_pause_turns_who_has_no_deadline_away_until_it_ends(naps: list[float]) -> None:
+    redis = ScriptedRedis([b"paused", 90_000])
+    with pytest.raises(Paused, match=r"m paused all calls; next call in 90\.0 s") as caught:
+        account(redis).reserve(lane=Lane.BULK, tokens=1, until=None)
+    assert (caught.value.again_in_s, caught.value.cause, caught.value.code, naps) == (90.0, "outage", "limit", [])
+    assert redis.asked[0][-1] == 10_000
 
 
 def test_a_grant_whose_time_has_come_is_not_looked_up_again() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import gateway as module
-from querymill_workers.inference.account import LimitReached, RateLimitHeaders
+from querymill_workers.inference.account import CircuitOpen, LimitReached, Paused, RateLimitHeaders
 from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected, TimedOut
 from querymill_workers.inference.gateway import MAX_LIMITED, Gateway
 from querymill_workers.inference.work import CutShort, Misfit, OneCall, Unacceptable
@@ -312,9 +312,10 @@ def test_work_that_shrank_to_nothing_gives_its_grant_back() -> None:
     assert account.outcomes == ["unused"]
 
 
-def test_work_that_grew_beyond_the_limit_gives_its_grant_back() -> None:
-    account = ScriptedAccount(refuse_after=1)
-    with pytest.raises(LimitReached):
+@pytest.mark.parametrize("refusal", [LimitReached("too late"), CircuitOpen("open"), Paused("paused")])
+def test_work_that_grew_and_may_not_reserve_the_rest_gives_its_grant_back(refusal: Exception) -> None:
+    account = ScriptedAccount(refuse_after=1, refusal=refusal)
+    with pytest.raises(type(refusal)):
         gateway(account).call(Growing(25))
     assert account.outcomes == ["unused"]
 

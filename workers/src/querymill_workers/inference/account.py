@@ -39,6 +39,11 @@ FAILURES_TO_OPEN = 5
 COOLDOWN_MS = 1_000
 #: While a call waits for its grant, it checks this often whether the fleet has been paused since.
 CHECK_EVERY_S = 1.0
+#: A caller without a deadline waits out a pause of so many ms. During a longer one its thread serves others.
+WAITED_OUT_MS = 10_000
+#: A caller without a deadline that meets an open breaker may ask again after this long, in seconds. Its own waits grow,
+#: and how long the breaker stays open is not known: a probe may be answered at once.
+ASK_AGAIN_S = 1.0
 
 
 class LimitReached(Refused):
@@ -55,6 +60,12 @@ class Withdrawn(Refused):
 
 class CircuitOpen(Unavailable):
     """The provider failed several times in a row and is not called for a while."""
+
+
+class Paused(Unavailable):
+    """The provider's limit lets nobody call for a while."""
+
+    code = "limit"
 
 
 @value
@@ -129,7 +140,7 @@ class Account:
 
         Under a rate limit the highest lane books ahead, but only a few calls of a collection: further ones wait here. A
         lower lane may sleep and try again. Where no limit is set, it waits for a place, in turn with the other
-        collections, and the call starts at once.
+        collections, and the call starts at once. Nobody waits here for a provider that is not called at all.
 
         Args:
             lane: Priority of the call.
@@ -144,7 +155,8 @@ class Account:
         Raises:
             LimitReached: The call cannot start before ``until``.
             Withdrawn: Nobody wants the call any more.
-            CircuitOpen: The circuit breaker is open, and the caller has a deadline.
+            CircuitOpen: The circuit breaker is open.
+            Paused: The provider has paused the fleet for longer than `WAITED_OUT_MS`, and the caller has no deadline.
         """
         if not self._listed:
             self._client.hset(ACCOUNTS, self.key, self.model)
@@ -191,6 +203,7 @@ class Account:
                 call,
                 LEASE_MS,
                 int(beside),
+                WAITED_OUT_MS,
             ]
             reply = self._reserve(keys=self._keys, args=asked)
             verdict, ms = reply[0].decode(), int(reply[1])
@@ -214,8 +227,10 @@ class Account:
                     raise LimitReached(
                         f"rate limit of {self.model}: no call can start before the deadline (next in {ms / 1000:.1f} s)"
                     )
+                case "paused":
+                    raise Paused(f"{self.model} paused all calls; next call in {ms / 1000:.1f} s", again_in_s=ms / 1000)
                 case _:
-                    self._wait_for_probe(ms, until)
+                    raise self._circuit_open(ms / 1000, until)
 
     def still_holds(self, grant: Grant) -> bool:
         """Wait until the grant's time. Return False if the fleet was paused by then, which voids the grant."""
@@ -278,13 +293,11 @@ class Account:
         if breaker == "open":
             self.fleet_counters.count("breaker_opened")
 
-    def _wait_for_probe(self, ms: int, until: float | None) -> None:
-        if until is not None:
-            raise CircuitOpen(
-                f"circuit open: {self.model} failed {FAILURES_TO_OPEN} times in a row; next call in {ms / 1000:.1f} s",
-                again_in_s=ms / 1000,
-            )
-        _sleep_about(min(ms, 1000))
+    def _circuit_open(self, next_call_s: float, until: float | None) -> CircuitOpen:
+        return CircuitOpen(
+            f"circuit open: {self.model} failed {FAILURES_TO_OPEN} times in a row; next call in {next_call_s:.1f} s",
+            again_in_s=min(next_call_s, ASK_AGAIN_S) if until is None else next_call_s,
+        )
 
     def _buckets(self) -> tuple[float, float, float, float]:
         return self._requests.interval_ms, self._requests.burst, self._tokens.interval_ms, self._tokens.burst

@@ -73,6 +73,7 @@ class Gateway(Generic[T]):
         Raises:
             LimitReached: The rate limit allows no call before the deadline.
             CircuitOpen: The circuit breaker is open.
+            Paused: The provider has paused the fleet, and the caller has no deadline.
             Unacceptable: The provider rejected the texts, or does not answer them, or its response must not be used.
             Refused: The provider rejected the call, or the deadline has passed.
             Unavailable: No response. Only callers without a deadline get this error; they may try again later.
@@ -231,7 +232,7 @@ class Gateway(Generic[T]):
                 return grant
             try:
                 added = self.account.reserve(lane=work.lane, tokens=more, until=work.until(), requests=0)
-            except LimitReached:
+            except (LimitReached, Unavailable):
                 self.account.report(grant, "unused")
                 raise
             if self.account.still_holds(added):

@@ -3,9 +3,11 @@
 -- KEYS 1 the account, 2-3 see places.lua. ARGV 1 lane, 2 share of the burst or of the places the lane may use, 3 floor
 -- of the lane (0: it waits in line), 4 requests, 5 tokens, 6 max. ms to wait (-1: no limit), 7-8 interval and burst of
 -- requests, 9-10 of tokens, 11 the call to give a place ('': a limit is set, so there are no places), 12 ms of its lease,
--- 13 whether the breaker lets it through ('1': it is made in the place of a call that has just failed).
+-- 13 whether the breaker lets it through ('1': it is made in the place of a call that has just failed), 14 ms of a pause
+-- that a caller waits out whose wait has no limit.
 -- Returns {'granted', ms until the call may start, epoch}, {'later', ms until to try again}, {'refused', ms it would
--- have to wait}, {'full', ms until to ask for a place again} or {'open', ms until the breaker allows a probe}.
+-- have to wait}, {'full', ms until to ask for a place again}, {'open', ms until the breaker allows a probe} or {'paused',
+-- ms until the pause ends}.
 --
 -- A bucket is one number, the time at which it will be full again: at time s it holds burst - (full - s) / interval.
 local now = read_clock() / 1000
@@ -21,6 +23,8 @@ if opens > 0 and ARGV[13] ~= '1' then
     local wait = math.max(opens, number('probe_until')) - now
     if wait > 0 then return { 'open', math.ceil(wait) } end
 end
+local paused = number('paused_until') - now
+if max_wait < 0 and paused > tonumber(ARGV[14]) then return { 'paused', math.ceil(paused) } end
 
 local requests = { field = 'requests_full', cost = tonumber(ARGV[4]), interval = tonumber(ARGV[7]), burst = tonumber(ARGV[8]) }
 local tokens = { field = 'tokens_full', cost = tonumber(ARGV[5]), interval = tonumber(ARGV[9]), burst = tonumber(ARGV[10]) }
