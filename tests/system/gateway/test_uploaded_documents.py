@@ -13,6 +13,7 @@ import pytest
 from querymill.gateway.http import receiving
 from querymill.gateway.http.readers import ReadingRoom
 from querymill.gateway.http.receiving import Received
+from querymill.keys import LOOPBACK_CALLER
 from querymill_reading import process
 from querymill_reading.child import INSTALL_HINT
 from querymill_reading.document import EngineMissing, ReadLimits
@@ -152,12 +153,13 @@ def test_a_caller_who_goes_away_costs_nobody_else_a_document(tmp_path: Path, tim
     (tmp_path / "good.txt").write_text("all is well")
 
     async def go_away_and_read(room: ReadingRoom) -> str:
-        leaving = asyncio.create_task(room.read(Received(tmp_path / "endless.txt", "endless.txt")))
+        leaving = asyncio.create_task(room.read(Received(tmp_path / "endless.txt", "endless.txt"), LOOPBACK_CALLER))
         await asyncio.sleep(0.01)
         leaving.cancel()
         with suppress(asyncio.CancelledError):
             await leaving
-        return (await room.read(Received(tmp_path / "good.txt", "good.txt"))).pages[0].text
+        good = await room.read(Received(tmp_path / "good.txt", "good.txt"), LOOPBACK_CALLER)
+        return good.pages[0].text
 
     async def often() -> list[str]:
         room = ReadingRoom()

@@ -46,6 +46,7 @@ class GatewaySettings(BaseSettings):
         int,
         Field(
             ge=1,
-            description="requests that wait and streams that one gateway process holds at once; more get 503",
+            description="requests that wait and streams that one gateway process holds at once; more get 503; a key"
+            " gets at most half of them",
         ),
-    ] = 2_000
+    ] = 4_000

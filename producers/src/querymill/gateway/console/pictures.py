@@ -18,7 +18,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import HEADERS, address
-from querymill.gateway.http.context import context_of
+from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.documents import fetch_whole
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.readers import reading_room_of
@@ -61,7 +61,8 @@ async def show_picture(request: Request, collection: str, document: str, number:
     if matches(request, tag):
         return Response(status_code=304, headers=headers)
     try:
-        picture = await reading_room_of(request).draw(kept.path, number, sha256=kept.sha256)
+        room = reading_room_of(request)
+        picture = await room.draw(kept.path, number, caller_of(request), sha256=kept.sha256)
     except Unreadable as error:
         raise Problem("not-found", f"there is no picture: {error}") from None
     return Response(picture, headers=headers, media_type=_PNG)

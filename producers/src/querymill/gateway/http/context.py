@@ -17,6 +17,7 @@ from querymill.client.mill import AsyncQuerymill, Querymill
 from querymill.gateway.http.budgets import BudgetKeeper
 from querymill.gateway.http.problems import Problem, expired, no_collection, unavailable
 from querymill.gateway.http.rate_limit import LEASE_S, RateLimiter
+from querymill.gateway.http.shares import SharedPlaces
 from querymill.keys import (
     LOOPBACK_CALLER,
     NOBODY,
@@ -99,8 +100,13 @@ class GatewayContext:
         self._client = open_async_commands(settings.redis_url, max_connections=CONNECTIONS)
         self.rate_limiter = RateLimiter(self._client)
         self.budgets = BudgetKeeper(self._client, settings.querymill_currency)
-        self.waits = 0
+        self._places = SharedPlaces(settings.querymill_gateway_waiting)
         self._used: dict[str, int] = {}
+
+    @property
+    def waits(self) -> int:
+        """How many requests wait or stream."""
+        return self._places.taken
 
     async def close(self) -> None:
         """Close the connections."""
@@ -256,9 +262,8 @@ class GatewayContext:
         """
         if self.stopping.is_set():
             raise unavailable("the gateway is stopping")
-        if self.waits >= self.settings.querymill_gateway_waiting:
+        if not self._places.take(caller.id):
             raise unavailable("too many requests wait")
-        self.waits += 1
         try:
             place = await self.rate_limiter.take_place(caller)
             renewal = asyncio.create_task(self._renew(caller, place)) if place else None
@@ -270,7 +275,7 @@ class GatewayContext:
                     with suppress(*AWAY):  # then the place is free again when its lease ends
                         await asyncio.shield(self.rate_limiter.leave(caller, place))
         finally:
-            self.waits -= 1
+            self._places.give_back(caller.id)
 
     async def _renew(self, caller: ApiKey, place: str) -> None:
         while True:

@@ -28,7 +28,7 @@ from querymill.gateway.http.readers import GivenFields, line_of, reading_room_of
 from querymill.gateway.http.receiving import ANY, DOCUMENT_TYPES, FILE_FIELD, FORM, received
 from querymill.gateway.http.routing import GatewayRoute, answers, check_media, media_of
 from querymill.gateway.http.submitting import submit_job
-from querymill.gateway.http.waiting import WaitSeconds, wait_for_ends
+from querymill.gateway.http.waiting import WaitSeconds, until_done_or_gone, wait_for_ends
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.kinds import KINDS
 from querymill.ingesting.packing import Packer
@@ -54,6 +54,7 @@ UNDER_WAY: Final = 4 * IN_FLIGHT
 PATIENCE_S: Final = 120.0
 #: How often an upload is remembered while its lines are read, in seconds.
 REMEMBERED_EVERY_S: Final = 1.0
+_STOPS: Final = "the gateway is stopping"
 _STOPPING: Final = {"Retry-After": "1", "Connection": "close"}
 
 
@@ -203,11 +204,15 @@ async def _take_document(request: Request, state: Upload, given: GivenFields) ->
     """Read the body as one document, and submit it.
 
     Raises:
-        Problem: It cannot be read, or breaks a rule.
+        Problem: It cannot be read, or breaks a rule, or the process is about to stop.
+        ClientDisconnect: The client has gone. Its document is read no further.
     """
-    room = reading_room_of(request)
-    async with room.place(), received(request, given.name) as file:
-        document = await room.read(file)
+    room, caller = reading_room_of(request), caller_of(request)
+    async with room.place(caller), received(request, given.name) as file:
+        reading, is_gone = await until_done_or_gone(request, room.read(file, caller))
+        if reading.cancelled():
+            raise ClientDisconnect if is_gone else Problem("unavailable", _STOPS, headers=_STOPPING)
+        document = reading.result()
         line, told = await asyncio.to_thread(line_of, state.lines, document, file, given)
     state.documents.append(told)
     await _hand_on(request, state, [line])
@@ -226,7 +231,7 @@ async def _take_lines(request: Request, state: Upload) -> None:
             await _hand_on(request, state, state.packer.take())
         except TimeoutError:
             await _hand_on(request, state, state.packer.take())
-            raise Problem("unavailable", "the gateway is stopping", headers=_STOPPING) from None
+            raise Problem("unavailable", _STOPS, headers=_STOPPING) from None
     except (Problem, QuerymillError) as error:
         with suppress(Unavailable):  # the answer still says how much was accepted
             await _remember(request, state)

@@ -2,11 +2,13 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Query, Request
 
@@ -14,18 +16,21 @@ from querymill.broken_rules import rules_broken
 from querymill.gateway.http.document_shapes import ReadDocument
 from querymill.gateway.http.problems import Problem, invalid, unavailable
 from querymill.gateway.http.receiving import LIMITS, Received
+from querymill.gateway.http.shares import SharedPlaces
 from querymill.ingesting.jsonl import GoodLine, Lines
+from querymill.keys import ApiKey
 from querymill_reading.document import Document, EngineMissing, Unreadable
 from querymill_reading.process import FileReader
 from querymill_reading.reports import SOURCE, report_of
 from querymill_shared.contracts.fields import Sha1
 
-#: Documents that are read at once: each may take a core and much memory.
-READERS: Final = 2
-#: Documents that are received or wait for a reader at once: each is a file on the disk.
-RECEIVED: Final = 16
-#: How long a document waits for a reader, in seconds.
-QUEUE_S: Final = 60.0
+T = TypeVar("T")
+#: Documents that are read at once: each may take a core and much memory. One key gets two of them.
+READERS: Final = 3
+#: Documents that are received or wait for a reader at once: each is a file on the disk. One key gets half of them.
+RECEIVED: Final = 32
+#: How long a document waits for a reader, in seconds: longer than any is read, so that whoever is next gets one.
+QUEUE_S: Final = 90.0
 #: How long the picture of a page waits for a reader, in seconds: a person is looking at the page.
 PICTURE_QUEUE_S: Final = 20.0
 _BUSY: Final = "too many documents are read; send it again"
@@ -58,50 +63,56 @@ class ReadingRoom:
 
     def __init__(self) -> None:
         self._idle: list[FileReader] = []
-        self._places = asyncio.Semaphore(READERS)
-        self._files = asyncio.Semaphore(RECEIVED)
+        self._places = SharedPlaces(READERS)
+        self._files = SharedPlaces(RECEIVED)
+        # Their own: a document that is read for a minute holds a thread, and all others of the process are short.
+        self._threads = ThreadPoolExecutor(READERS, "reading")
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """Hold a place for the file of a document.
+    async def place(self, caller: ApiKey) -> AsyncIterator[None]:
+        """Hold a place for the file of a caller's document.
 
         Raises:
-            Problem: There is none.
+            Problem: There is none for this caller.
         """
-        if self._files.locked():
+        if not self._files.take(caller.id):
             raise unavailable(_BUSY, retry_after_s=10)
-        async with self._files:
+        try:
             yield
+        finally:
+            self._files.give_back(caller.id)
 
-    async def read(self, file: Received) -> Document:
-        """Read a document, once a reader is free.
+    async def read(self, file: Received, caller: ApiKey) -> Document:
+        """Read a document, once a reader is free and it is the turn of its caller.
 
         Raises:
             Problem: It cannot be read, or no reader became free.
         """
-        async with self._free_reader(QUEUE_S) as reader:
+        async with self._free_reader(caller, QUEUE_S) as reader:
             try:
-                return await asyncio.to_thread(reader.read, file.path, name=file.name)
+                return await self._in_thread(partial(reader.read, file.path, name=file.name))
             except EngineMissing as error:
                 raise Problem("media-type", f"this gateway reads no such documents: {error}") from None
             except Unreadable as error:
                 raise Problem("unreadable", f"document: {error}", errors=[("document", str(error))]) from None
 
-    async def draw(self, path: Path, number: int, *, sha256: str) -> bytes:
+    async def draw(self, path: Path, number: int, caller: ApiKey, *, sha256: str) -> bytes:
         """Return a page of a PDF file, from 1, as a PNG picture, if the content of the file has that hash.
 
         Raises:
             Unreadable: There is no picture of it.
             Problem: No reader became free.
         """
-        async with self._free_reader(PICTURE_QUEUE_S) as reader:
-            return await asyncio.to_thread(reader.draw, path, number, sha256=sha256)
+        async with self._free_reader(caller, PICTURE_QUEUE_S) as reader:
+            return await self._in_thread(partial(reader.draw, path, number, sha256=sha256))
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     @asynccontextmanager
-    async def _free_reader(self, patience_s: float) -> AsyncIterator[FileReader]:
+    async def _free_reader(self, caller: ApiKey, patience_s: float) -> AsyncIterator[FileReader]:
         try:
-            async with asyncio.timeout(patience_s):
-                await self._places.acquire()
+            await self._places.wait(caller.id, patience_s=patience_s)
         except TimeoutError:
             raise unavailable(_BUSY, retry_after_s=10) from None
         reader = self._idle.pop() if self._idle else FileReader(LIMITS)
@@ -113,12 +124,13 @@ class ReadingRoom:
             raise
         finally:
             self._idle.append(reader)
-            self._places.release()
+            self._places.give_back(caller.id)
 
     def close(self) -> None:
         """End the processes."""
         for reader in self._idle:
             reader.close()
+        self._threads.shutdown(wait=False)
 
 
 def reading_room_of(request: Request) -> ReadingRoom:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from fastapi import Query, Request
 from fastapi.responses import Response
@@ -24,6 +24,7 @@ from querymill_shared.board.summaries import JobSummary
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Cancelled, Done, Failed, decode_event
 
+T = TypeVar("T")
 #: Proxies cut a request that is silent for a minute.
 MAX_WAIT_S: Final = 55.0
 #: The longest job id is the only one.
@@ -133,23 +134,30 @@ async def wait_for_each(request: Request, job_ids: Sequence[str], wait_s: float)
 
 
 async def _waited(request: Request, wait: Callable[[], Coroutine[Any, Any, Heard | None]]) -> Waited:
-    context = context_of(request)
-    async with context.waiting(caller_of(request)):
-        end = asyncio.create_task(wait())
-        gone = asyncio.create_task(until_gone(request.receive))
-        stop = asyncio.create_task(context.stopping.wait())
-        tasks: tuple[asyncio.Task[Any], ...] = (end, gone, stop)
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            if not end.done():
-                return Waited(is_gone=gone.done())
-            return Waited(end.result())
-        except TimeoutError:
-            return Waited()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    async with context_of(request).waiting(caller_of(request)):
+        end, is_gone = await until_done_or_gone(request, wait())
+    try:
+        return Waited(is_gone=is_gone) if end.cancelled() else Waited(end.result())
+    except TimeoutError:
+        return Waited()
+
+
+async def until_done_or_gone(request: Request, work: Coroutine[Any, Any, T]) -> tuple[asyncio.Task[T], bool]:
+    """Do something until it is done, the client has gone, or the process is about to stop.
+
+    Return its task, cancelled if it was not done, and whether the client has gone.
+    """
+    end = asyncio.create_task(work)
+    gone = asyncio.create_task(until_gone(request.receive))
+    stop = asyncio.create_task(context_of(request).stopping.wait())
+    tasks: tuple[asyncio.Task[Any], ...] = (end, gone, stop)
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return end, gone.done()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def cancel(request: Request, job_id: str) -> bool:
