@@ -48,7 +48,7 @@ def test_a_document_that_the_disk_does_not_take_is_named_and_leaves_nothing(
     assert (answer.status_code, answer.json()["type"]) == (507, "/problems/no-room"), answer.text
     assert answer.headers["Retry-After"]
     assert small.status_code == 202, small.text
-    assert [*tmp_path.iterdir()] == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize("how", ["raw", "form"])

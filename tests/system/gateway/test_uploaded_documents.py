@@ -1,7 +1,6 @@
 """Documents that are uploaded as they are: read in a process of their own, and named by a problem if they cannot be."""
 
 import asyncio
-import os
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -149,12 +148,13 @@ def test_without_the_engines_the_answer_says_what_to_install(
 
 @pytest.mark.parametrize("times", [2, pytest.param(5, marks=pytest.mark.nightly)])
 def test_a_caller_who_goes_away_costs_nobody_else_a_document(tmp_path: Path, times: int) -> None:
-    os.mkfifo(tmp_path / "endless.txt")  # reading it waits for a writer who never comes
+    endless = documents.heavy_pdf("one", heavy=1, size=300_000_000)  # reading it takes a minute
+    (tmp_path / "endless.pdf").write_bytes(endless)
     (tmp_path / "good.txt").write_text("all is well")
 
     async def go_away_and_read(room: ReadingRoom) -> str:
-        leaving = asyncio.create_task(room.read(Received(tmp_path / "endless.txt", "endless.txt"), LOOPBACK_CALLER))
-        await asyncio.sleep(0.01)
+        leaving = asyncio.create_task(room.read(Received(tmp_path / "endless.pdf", "endless.pdf"), LOOPBACK_CALLER))
+        await asyncio.sleep(0.1)
         leaving.cancel()
         with suppress(asyncio.CancelledError):
             await leaving

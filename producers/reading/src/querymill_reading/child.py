@@ -1,18 +1,17 @@
 """The process that reads files: what a hostile file costs is this process, and nothing else.
 
-It reads requests from its standard input, a line of JSON each, and answers on its standard output: a line for each
-page that it begins, then one with the document or the reason why there is none.
+It reads requests from its standard input, a line of JSON each, and answers on its standard output: first a line that
+names the walls around it, then for each request a line for each page that it begins, and one with the document or the
+reason why there is none. The files lie in a folder of its own, where its caller puts them.
 """
 
 import hashlib
 import json
 import os
-import resource
 import sys
 import unicodedata
 from base64 import b64encode
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -23,6 +22,7 @@ from querymill_reading.formats import BY_NAME
 from querymill_reading.ocr import Ocr
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
+from querymill_reading.sandbox import bound_time, enter
 
 #: What to do where an engine is missing. No package index has this distribution.
 INSTALL_HINT: Final = "in a checkout of Querymill, run pip install './producers/reading[engines]'"
@@ -32,10 +32,14 @@ MAX_REMARKS: Final = 1_000
 
 def main() -> None:
     """Answer requests until there are no more."""
-    limits = ReadLimits(**json.loads(sys.argv[1]))
+    given = json.loads(sys.argv[1])
+    limits, folder = ReadLimits(**given["limits"]), Path(given["folder"])
+    ocr = Ocr(**given["ocr"]) if given["ocr"] else None
     answers = _private_output()
-    _bound(limits)
+    os.chdir(folder)
+    _write(answers, {"walls": enter(folder, limits, ocr)})
     for line in sys.stdin.buffer:
+        bound_time(limits.seconds + (limits.ocr_seconds if ocr else 0))
         request = json.loads(line)
         answer = _answered(request, limits, answers)
         _write(answers, answer)
@@ -50,16 +54,6 @@ def _private_output() -> BinaryIO:
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     return private
-
-
-def _bound(limits: ReadLimits) -> None:
-    for what, most in (
-        (resource.RLIMIT_AS, limits.memory_bytes),
-        (resource.RLIMIT_FSIZE, limits.unpacked_bytes),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        with suppress(ValueError, OSError):  # macOS refuses some of them; the time limit holds there too
-            resource.setrlimit(what, (most, most))
 
 
 def _answered(request: Mapping[str, Any], limits: ReadLimits, answers: BinaryIO) -> dict[str, Any]:
@@ -86,7 +80,7 @@ def _answered(request: Mapping[str, Any], limits: ReadLimits, answers: BinaryIO)
 
 
 def _done(request: Mapping[str, Any], limits: ReadLimits, on_page: Any) -> dict[str, Any]:
-    if "into" in request:
+    if "unpack" in request:
         members = unpack(Path(request["path"]), Path(request["into"]), limits)
         return {"members": [[str(path), why] for path, why in members]}
     if "draw" in request:
@@ -101,9 +95,6 @@ def read(request: Mapping[str, Any], limits: ReadLimits, on_page: Any) -> Docume
         Unreadable: It gives no document.
     """
     path, name = Path(request["path"]), request["name"]
-    size = path.stat().st_size
-    if size > limits.file_bytes:
-        raise Unreadable(f"{size} bytes, at most {limits.file_bytes} are read")
     given = request.get("format")
     format_ = BY_NAME[given] if given else recognise(path, name, limits)
     ocr = Ocr(**request["ocr"]) if request.get("ocr") else None

@@ -78,6 +78,10 @@ class EngineMissing(Unreadable):
     """Raised when the engine of a format is not installed here: the file may be good."""
 
 
+class NoRoom(Unreadable):
+    """Raised when a file could not be handed to the process that reads it: the file may be good."""
+
+
 def reason_of(error: Exception) -> str:
     """Return why something was not read, on one line."""
     match error:

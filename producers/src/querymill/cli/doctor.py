@@ -19,6 +19,7 @@ from querymill.cli.broker_probe import probe_login
 from querymill.cli.callback_probe import callback_findings
 from querymill.cli.endings import explain_denial
 from querymill.cli.probing import TIMEOUT_S, DoctorFinding, probe_address
+from querymill.cli.reader_probe import reader_finding
 from querymill_shared.board import ValkeyBoard, lives
 from querymill_shared.board.clock import MAX_APART_S, read_clock, server_ahead_s
 from querymill_shared.board.connections import open_commands
@@ -50,7 +51,7 @@ def diagnose() -> list[DoctorFinding]:
         pydantic.ValidationError: A setting breaks a rule; see `broken_settings`.
     """
     settings = Settings()
-    found = [*_settings(settings), *_services(settings)]
+    found = [*_settings(settings), *_services(settings), reader_finding()]
     return [replace(finding, mend=settings.mask_secrets(finding.mend)) for finding in found]
 
 

@@ -15,11 +15,11 @@ from fastapi import Query, Request
 from querymill.broken_rules import rules_broken
 from querymill.gateway.http.document_shapes import ReadDocument
 from querymill.gateway.http.problems import Problem, invalid, unavailable
-from querymill.gateway.http.receiving import LIMITS, Received
+from querymill.gateway.http.receiving import LIMITS, Received, refused_by_the_disk
 from querymill.gateway.http.shares import SharedPlaces
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.keys import ApiKey
-from querymill_reading.document import Document, EngineMissing, Unreadable
+from querymill_reading.document import Document, EngineMissing, NoRoom, Unreadable
 from querymill_reading.process import FileReader
 from querymill_reading.reports import SOURCE, report_of
 from querymill_shared.contracts.fields import Sha1
@@ -29,7 +29,7 @@ T = TypeVar("T")
 READERS: Final = 3
 #: Documents that are received or wait for a reader at once: each is a file on the disk. One key gets half of them.
 RECEIVED: Final = 32
-#: How long a document waits for a reader, in seconds: longer than any is read, so that whoever is next gets one.
+#: How long a document waits for a reader, in seconds: longer than any is read, so that the next in turn gets one.
 QUEUE_S: Final = 90.0
 #: How long the picture of a page waits for a reader, in seconds: a person is looking at the page.
 PICTURE_QUEUE_S: Final = 20.0
@@ -91,6 +91,8 @@ class ReadingRoom:
         async with self._free_reader(caller, QUEUE_S) as reader:
             try:
                 return await self._in_thread(partial(reader.read, file.path, name=file.name))
+            except NoRoom as error:
+                raise refused_by_the_disk(str(error)) from error
             except EngineMissing as error:
                 raise Problem("media-type", f"this gateway reads no such documents: {error}") from None
             except Unreadable as error:

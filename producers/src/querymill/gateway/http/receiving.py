@@ -109,9 +109,13 @@ def _taken_by_the_disk() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        said = errno.errorcode.get(error.errno or 0, type(error).__name__)
-        _log.warning("an upload was refused: %s; TMPDIR must name a writable folder with room for documents", said)
-        raise Problem("no-room", headers={"Retry-After": "60", "Connection": "close"}) from error
+        raise refused_by_the_disk(errno.errorcode.get(error.errno or 0, type(error).__name__)) from error
+
+
+def refused_by_the_disk(why: str) -> Problem:
+    """Return the problem of a document for which there is no room, and tell the operator why."""
+    _log.warning("an upload was refused: %s; TMPDIR must name a writable folder with room for documents", why)
+    return Problem("no-room", headers={"Retry-After": "60", "Connection": "close"})
 
 
 def name_of(name: str | None, media: str) -> str:

@@ -11,7 +11,7 @@ from querymill.keys import LOOPBACK_CALLER
 def may_take(caller: str, held: Mapping[str, int], free: int) -> bool:
     """Return whether a caller may take a place: one who holds fewer than are free, so that others always find some.
 
-    So one caller alone gets half of all places, rounded up, and the next one half of the rest. Whoever calls without a
+    So one caller alone gets half of all places, rounded up, and the next one half of the rest. Who calls without a
     key shares with nobody, as then nobody has one.
     """
     return free > 0 and (caller == LOOPBACK_CALLER.id or held.get(caller, 0) < free)
@@ -64,7 +64,7 @@ class SharedPlaces:
             raise
 
     def give_back(self, caller: str) -> None:
-        """Give a place to whoever is next."""
+        """Give a place to the next in turn."""
         self._free += 1
         self._held[caller] -= 1
         if not self._held[caller]:
