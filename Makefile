@@ -4,6 +4,7 @@ BIN := .venv/bin
 PYTEST ?= $(BIN)/pytest
 LOCK := deploy/requirements.lock
 PEERS := deploy/requirements.peers.lock
+FUZZ := deploy/requirements.fuzz.lock
 IMAGE := deploy/image/requirements.lock
 TOOLS := deploy/image/tools.lock
 MEMBERS := shared producers producers/evaluation producers/histories producers/reading workers deploy/embedded
@@ -25,6 +26,11 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 
 .venv/peers: .venv/ready $(PEERS)
 	@$(INSTALL) --require-hashes -r $(PEERS)
+	@touch $@
+
+# Where there is no wheel of it the fuzzing is left out, and says so.
+.venv/fuzz: .venv/ready $(FUZZ)
+	@$(INSTALL) --require-hashes --only-binary :all: -r $(FUZZ) || echo "atheris has no wheel for this Python and system"
 	@touch $@
 
 # Three processes on two cores, since many tests wait.
@@ -52,10 +58,11 @@ test: .venv/ready  ## everything CI runs: check, then the suite against real ser
 	@$(MAKE) -j 2 types suite
 	@$(MAKE) rabbitmq
 
-nightly: .venv/ready check  ## also what is long: every floor, 500 examples of each property, then the faults
+nightly: .venv/ready .venv/fuzz check  ## also what is long: every floor, 500 examples of each property, an hour of fuzzing, then the faults
 	@failed=0; $(BIN)/pytest $(SHARED) -m "" --hypothesis-profile=nightly --timeout 1800 --ignore tests/faults || failed=1; \
 	$(BIN)/pytest $(SHARED) -m "" --timeout 1800 --broker rabbitmq tests/system || failed=1; \
 	$(BIN)/pytest $(SHARED) -m "" --timeout 1800 $(THROUGH_GATEWAY) || failed=1; \
+	$(BIN)/python -m tests.fuzz --seconds 3600 || failed=1; \
 	$(BIN)/python -m tests.faults || failed=1; $(BIN)/python -m tests.faults --broker rabbitmq && exit $$failed
 
 # The types take as long as all else together.
@@ -108,10 +115,11 @@ faults: .venv/ready  ## kill, freeze, cut, wipe for half an hour: count what was
 EXPORT = $(BIN)/uv export --quiet --frozen --no-emit-workspace --no-header
 lock:  ## resolve the dependencies again and export the locks without index addresses
 	@$(BIN)/uv $(CERTS) lock --upgrade
-	@$(EXPORT) --all-packages --all-extras --all-groups --no-group peers -o $(LOCK)
+	@$(EXPORT) --all-packages --all-extras --all-groups --no-group peers --no-group fuzz -o $(LOCK)
 	@$(EXPORT) --only-group image -o $(IMAGE)
 	@$(EXPORT) --only-group image-tools -o $(TOOLS)
 	@$(EXPORT) --only-group peers -o $(PEERS)
+	@$(EXPORT) --only-group fuzz -o $(FUZZ)
 
 wheels: .venv/ready  ## the wheels of every distribution, in dist/
 	@for member in $(MEMBERS) deploy/chat_weights; do \

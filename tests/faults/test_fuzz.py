@@ -1,6 +1,7 @@
 """Whatever anybody writes to the broker or the board: no worker ends, and the next job is done in time.
 
-``make faults`` tries 2,000 examples at each door (the profile "thorough"), ``make test`` a hundred.
+Here whole workers are fuzzed; ``tests/fuzz`` fuzzes each reader by itself, by coverage. ``make faults`` tries 2,000
+examples at each door (the profile "thorough"), ``make test`` a hundred.
 """
 
 import base64

@@ -41,6 +41,7 @@ def test_links_that_a_hostile_process_leaves_are_not_followed(tmp_path: Path) ->
         os.mkfifo(inside / "pipe.txt")
         names = ["good.txt", "link.txt", "folder/a.txt", "hard.txt", "pipe.txt", "../../secret/a.txt", "gone.txt"]
         handing.take(names, tmp_path / "into")
+        handing.clear()
         assert not inside.exists()
     finally:
         handing.remove()

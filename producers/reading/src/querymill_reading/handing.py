@@ -81,6 +81,9 @@ class HandingFolder:
                 status = os.fstat(source.fileno())
                 if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
                     _write_new(source, into / PurePosixPath(name), status.st_size)
+
+    def clear(self) -> None:
+        """Remove what was unpacked, in whole or in part."""
         shutil.rmtree(self.unpacked, ignore_errors=True)
 
     def _unpacked_file(self, name: PurePosixPath) -> IO[bytes]:

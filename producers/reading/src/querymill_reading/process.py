@@ -122,11 +122,15 @@ class FileReader:
         Raises:
             Unreadable: It is broken, or holds more than the limits allow.
         """
-        answer = self._asked(archive, {"unpack": True}, is_archive=True)
-        members = [(name, why) for name, why in answer["members"]]
-        if self._folder is not None:
-            self._folder.take([name for name, why in members if not why], into)
-        return members
+        try:
+            answer = self._asked(archive, {"unpack": True}, is_archive=True)
+            members = [(name, why) for name, why in answer["members"]]
+            if self._folder is not None:
+                self._folder.take([name for name, why in members if not why], into)
+            return members
+        finally:
+            if self._folder is not None:
+                self._folder.clear()
 
     def draw(self, path: Path, number: int, *, sha256: str) -> bytes:
         """Return a page of a PDF file, from 1, as a PNG picture, if the content of the file has that hash.

@@ -1,0 +1,1 @@
+"""Every reader of foreign bytes, fuzzed by coverage: ``python -m tests.fuzz``."""
