@@ -1,11 +1,13 @@
 """Bells that are still queued, and work that cannot begin in time."""
 
 import time
+from uuid import uuid4
 
 import pytest
 
 from querymill_shared.board import Board, calls, keys
 from querymill_shared.board.connections import open_commands
+from querymill_shared.board.pace import QueuePace
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import Overloaded
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -125,3 +127,72 @@ def test_work_is_accepted_beside_a_report_that_another_program_wrote(settings: S
                 client.hset(keys.backlog(shard), "search", "soon")
         searches = [SEARCH.model_copy(update={"query": f"year {number}?"}) for number in range(24)]
         assert all(board.submit(search)[1] for search in searches)
+
+
+def asked(collection: str = "hog", deadline: float = 5) -> ReportSearch:
+    """Ask what nobody has asked: what is asked already is joined whatever waits."""
+    return ReportSearch(query=f"revenue of {uuid4().hex}?", collection=collection, deadline=deadline)
+
+
+def accepted(board: Board, count: int, collection: str = "hog", deadline: float = 5) -> int:
+    """Submit searches, and return how many are accepted before one is refused."""
+    for number in range(count):
+        try:
+            board.submit(asked(collection, deadline))
+        except Overloaded:
+            return number
+    return count
+
+
+def test_a_burst_is_refused_when_it_is_too_long_whatever_waited_at_the_last_look(board: Board) -> None:
+    board.report_backlog({}, {"search": QueuePace(waiting=0, per_s=20)})
+    # 20 a second for 5 s are 100 steps. What waits is told from one of 16 shards, without two that come by chance.
+    assert 60 < accepted(board, 400) < 260
+
+
+def test_what_was_claimed_since_the_last_look_does_not_keep_new_work_out(board: Board) -> None:
+    jobs = [board.submit(asked())[0] for _ in range(200)]
+    board.report_backlog({"search": 10.0}, {"search": QueuePace(waiting=200, per_s=20)})
+    assert accepted(board, 20) == 0
+    for job_id in jobs[:170]:
+        claimed(board, job_id)
+    assert accepted(board, 20) > 0
+
+
+def test_a_flood_shuts_the_door_for_its_own_collection_alone(board: Board) -> None:
+    for _ in range(300):
+        board.submit(asked())
+    board.report_backlog({"search": 15.0}, {"search": QueuePace(waiting=300, per_s=20, spare=0.125)})
+    assert accepted(board, 20) == 0
+    # The spare thread begins 2.5 steps a second of those who have few: 12 within 5 s.
+    assert accepted(board, 12, "small") >= 5
+    assert accepted(board, 300, "flood-2") < 60
+
+
+def test_without_spare_threads_all_wait_alike(board: Board) -> None:
+    for _ in range(300):
+        board.submit(asked())
+    board.report_backlog({"search": 15.0}, {"search": QueuePace(waiting=300, per_s=20)})
+    assert accepted(board, 1, "small") == 0
+
+
+def test_a_refused_caller_is_told_no_later_than_the_last_deadline_of_what_waits(board: Board) -> None:
+    for _ in range(100):
+        board.submit(asked(deadline=8))
+    board.report_backlog({"search": 60.0}, {"search": QueuePace(waiting=1_000, per_s=10)})
+    with pytest.raises(Overloaded) as refused:
+        board.submit(asked())
+    assert 6 < refused.value.retry_after_s <= 8
+    # What has no deadline is waited for.
+    for number in range(100):
+        board.submit(EmbedTexts(collection="c", texts=(TextToEmbed(id=str(number), text="x"),)))
+    board.report_backlog({}, {"embed": QueuePace(waiting=100, per_s=1)})
+    assert board.submit(asked(deadline=120))[1]
+
+
+def test_work_is_accepted_beside_a_pace_that_another_program_wrote(settings: Settings) -> None:
+    with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as client:
+        for number, shard in enumerate(keys.SHARDS):
+            told = ("fast", "1 2 x 4", "1 2 0 0", "")[number % 4]
+            client.hset(keys.backlog(shard), "pace:search", told)
+        assert accepted(board, 48) == 48

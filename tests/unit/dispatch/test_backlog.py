@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from querymill_shared.board.pace import QueuePace
 from querymill_shared.board.queue_work import QueueWork
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch.backlog import MIN_WAIT_S, Look, bell_waits, expected_waits
+from querymill_workers.dispatch.backlog import MIN_WAIT_S, Look, apart, bell_waits, claims_per_s, expected_waits, paces
 
 FOR_EVER = float("inf")
 
@@ -64,6 +65,29 @@ def test_the_wait_is_the_number_over_the_rate(waiting: list[int], rate: int, sta
         assert waits[Queue.SEARCH] == pytest.approx(expected, rel=1e-3)
     elif expected < MIN_WAIT_S * 0.999:
         assert waits == {}
+
+
+def test_workers_claim_what_they_claimed_while_steps_waited() -> None:
+    assert claims_per_s([look(10, 800, 0), look(10.25, 700, 25), look(10.5, 600, 50)]) == {Queue.SEARCH: 100.0}
+
+
+def test_a_queue_is_emptied_as_fast_as_its_threads_did_when_it_was_full() -> None:
+    # Each of 8 threads claimed 12.5 steps a second; one of 8 is kept for collections with few.
+    work = QueueWork(Queue.SEARCH, 0, 0, 16, free=16, spare=2)
+    quiet = [Look(60, {Queue.SEARCH: work})]
+    assert paces(quiet, {Queue.SEARCH: 12.5}) == {Queue.SEARCH: QueuePace(0, 200.0, 0.125)}
+    assert paces(quiet, {}) == {}
+
+
+def test_nothing_is_said_of_a_queue_whose_steps_wait_beside_free_threads_or_without_a_worker() -> None:
+    assert paces([look(10, 300, 0, free=8)], {Queue.SEARCH: 12.5}) == {}
+    assert paces([look(10, 300, 0, slots=0)], {Queue.SEARCH: 12.5}) == {}
+    assert paces([look(10, 300, 0)], {Queue.SEARCH: 12.5}) == {Queue.SEARCH: QueuePace(300, 100.0)}
+
+
+def test_looks_that_tell_whether_bells_were_lost_are_a_second_apart() -> None:
+    looks = [look(at / 4, 5, 0) for at in range(9)]
+    assert [each.at for each in apart(looks)] == [0.0, 1.0, 2.0]
 
 
 def test_a_bell_may_be_in_its_queue_for_as_long_as_a_new_step_waits() -> None:

@@ -29,9 +29,9 @@ WAIT_S = 2.0
 CLUSTER_LOOK_S = 0.25
 #: Bells fetched at once. With more, one worker would take what others have threads for.
 BELLS_AT_ONCE = 8
-#: While no thread is free, this often (s) so many of the oldest bells of a queue are looked through, for those of
-#: collections that hold hardly any thread.
-LOOK_PAST_S, LOOK_PAST = 0.25, 64
+#: While no thread is free, this often (s) so many of the oldest and of the newest bells of a queue are looked through,
+#: for those of collections that hold hardly any thread. A new bell is seen before a flood has buried it.
+LOOK_PAST_S, LOOK_PAST, LOOK_BACK = 0.25, 64, 192
 
 
 class BellListener(Listener):
@@ -118,9 +118,12 @@ class BellListener(Listener):
         Bells are fetched in order, so the flood of one collection would keep everybody else's waiting in the queue.
         """
         with suppress(redis.ResponseError):  # no list: the next fetch sets it aside
-            elements: Any = client.lrange(queue, -LOOK_PAST, -1)
+            oldest: Any = client.lrange(queue, -LOOK_PAST, -1)
+            newest: Any = client.lrange(queue, 0, LOOK_BACK - 1) if len(oldest) == LOOK_PAST else []
             rung = {
-                element: bell for element in elements[::-1] if isinstance(bell := heard(element, TASK_OF[queue]), Rung)
+                element: bell
+                for element in (*oldest[::-1], *newest[::-1])
+                if isinstance(bell := heard(element, TASK_OF[queue]), Rung)
             }
             collections = self._collections_of([bell.job_id for bell in rung.values()])
             let_past: Counter[str] = Counter()

@@ -163,6 +163,8 @@ def take_up_work(consumer: Any) -> None:
     wiring.heartbeat().describe(
         queues=list(queues.consume_from),
         slots=threads,
+        # Only bells in Redis can be looked through.
+        spare=step_pool.spare if is_redis(wiring.settings().broker_url) else 0,
         writes=wiring.settings().writes_answers,
         count_busy=lambda: step_pool.busy,
     )

@@ -14,6 +14,7 @@ from pydantic_core import to_json
 from querymill_shared.board import keys
 from querymill_shared.board.attempts import MAX_REASON_CHARS, AttemptPart, encode_facts
 from querymill_shared.board.labels import read_labels
+from querymill_shared.board.pace import NO_PACES, QueuePace
 from querymill_shared.board.picture import (
     Alone,
     Cause,
@@ -326,10 +327,13 @@ def picture(job_id: str) -> ScriptCall[Picture]:
     return ScriptCall("picture", names, [], parse)
 
 
-def report_backlog(shard: str, waits: Mapping[str, float]) -> ScriptCall[int]:
-    """Note in one shard how long a new step would wait on each queue, in seconds."""
+def report_backlog(
+    shard: str, waits: Mapping[str, float], paces: Mapping[str, QueuePace] = NO_PACES
+) -> ScriptCall[int]:  # fmt: skip
+    """Note in one shard how long a new step would wait on each queue, in seconds, and how fast each is emptied."""
     pairs = [part for queue, wait_s in waits.items() for part in (queue, int(wait_s * 1000))]
-    return ScriptCall("report_backlog", [keys.backlog(shard)], [BACKLOG_TTL_MS, *pairs], int)
+    told = [part for queue, pace in paces.items() for part in (queue, pace.waiting, pace.per_s, pace.spare)]
+    return ScriptCall("report_backlog", [keys.backlog(shard)], [BACKLOG_TTL_MS, len(pairs), *pairs, *told], int)
 
 
 def last_event(verdict: Verdict) -> Event:

@@ -51,6 +51,15 @@ def free(lives: Iterable[WorkerLife]) -> Counter[str]:
     return found
 
 
+def spare(lives: Iterable[WorkerLife]) -> Counter[str]:
+    """Return how many threads the living worker processes of each queue keep for collections that hold few."""
+    found: Counter[str] = Counter()
+    for life in lives:
+        if life.beat_age_s < ALIVE_S:
+            found.update(dict.fromkeys(life.queues, life.spare))
+    return found
+
+
 def writes_answers(lives: Iterable[WorkerLife]) -> bool:
     """Return whether a chat model writes answers, whichever living worker process a step for chat models comes to."""
     asked = [life for life in lives if life.beat_age_s < ALIVE_S and Queue.EXPAND in life.queues]
@@ -127,8 +136,8 @@ def worker_life(life: str, described: str, beat_age_s: float, *, beat_at: float 
         about = json.loads(described)
     if not isinstance(about, dict):
         about = {}
-    names = ("queues", "slots", "pid", "started", "busy", "clock")
-    queues, slots, pid, started, busy, own_clock = (about.get(name) for name in names)
+    names = ("queues", "slots", "pid", "started", "busy", "clock", "spare")
+    queues, slots, pid, started, busy, own_clock, spare = (about.get(name) for name in names)
     return WorkerLife(
         life=life,
         name=str(about.get("name") or life.rpartition("#")[0]),
@@ -142,6 +151,7 @@ def worker_life(life: str, described: str, beat_age_s: float, *, beat_at: float 
         busy=busy if isinstance(busy, int) else None,
         clock_ahead_s=own_clock - beat_at if isinstance(own_clock, (int, float)) and beat_at is not None else None,
         writes=about.get("writes") is True,
+        spare=spare if isinstance(spare, int) else 0,
     )
 
 

@@ -255,6 +255,7 @@ class WorkerLife:
     ``beat_age_s`` is how long ago it was heard of. ``host`` and ``pid`` tell where it runs, ``started`` since when (s
     since the epoch). ``busy`` is how many steps it runs now, and its machine's clock is ``clock_ahead_s`` ahead of that
     of the board's server. Either is None if that is unknown. With ``writes`` a chat model writes answers for it.
+    ``spare`` is how many further steps it runs of collections that hold few of its threads while all are busy.
     """
 
     life: str
@@ -269,6 +270,7 @@ class WorkerLife:
     busy: int | None = None
     clock_ahead_s: float | None = None
     writes: bool = False
+    spare: int = 0
 
 
 @value

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.board.counts import JobCounts
 from querymill_shared.board.erasure import Kept, ListedJob, Scrubbed
+from querymill_shared.board.pace import NO_PACES, QueuePace
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import Event, ProgressEvent
@@ -231,10 +232,12 @@ class Board(Protocol):
         """
         ...
 
-    def report_backlog(self, waits: Mapping[str, float]) -> None:
-        """Note how long a new step would wait on each queue, in seconds, for the next three seconds.
+    def report_backlog(self, waits: Mapping[str, float], paces: Mapping[str, QueuePace] = NO_PACES) -> None:
+        """Note for three seconds how long a new step would wait on each queue, in seconds, and how fast it is emptied.
 
-        In that time `submit` refuses a job whose deadline is earlier than the shortest wait of its steps' queues.
+        In that time `submit` refuses a job whose deadline is earlier than the shortest wait of its steps' queues. Of a
+        queue whose pace is known, it counts itself what waits, so a burst is refused as soon as it is too long, and a
+        collection with few steps there waits for those of collections with as few, at the pace of the spare threads.
         """
         ...
 

@@ -6,6 +6,7 @@ worker.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import redis
@@ -25,7 +26,8 @@ class QueueWork:
 
     ``oldest_s`` is for how long the oldest step has waited, None if none waits. A thread that serves several queues
     counts for each. ``free`` is how many of the threads ran nothing when their process was last heard of. ``claimed``
-    counts the steps that workers took so far, again at each attempt.
+    counts the steps that workers took so far, again at each attempt. ``spare`` threads are kept for collections that
+    have few steps under way.
     """
 
     queue: Queue
@@ -35,6 +37,7 @@ class QueueWork:
     oldest_s: float | None = None
     free: int = 0
     claimed: int = 0
+    spare: int = 0
 
 
 def queue_work(shard: str) -> ScriptCall[list[tuple[int, int, int, int]]]:
@@ -59,9 +62,9 @@ def read_work(client: redis.Redis, alive: Iterable[WorkerLife]) -> list[QueueWor
         returned = _run(client, asked)
     shards = [call.parse(reply) for call, reply in zip(asked, returned, strict=True)]
     alive = list(alive)
-    slots, free = lives.slots(alive), lives.free(alive)
+    slots, free, spare = lives.slots(alive), lives.free(alive), lives.spare(alive)
     return [
-        _joined(queue, of_queue, slots[queue], free[queue])
+        replace(_joined(queue, of_queue, slots[queue], free[queue]), spare=spare[queue])
         for queue, of_queue in zip(Queue, zip(*shards, strict=True), strict=True)
     ]
 

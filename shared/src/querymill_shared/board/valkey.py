@@ -33,6 +33,7 @@ from querymill_shared.board.endings import OnEnd, log_end
 from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.ordering import LargestStored, nothing_stored
+from querymill_shared.board.pace import NO_PACES, QueuePace
 from querymill_shared.board.picture import Cause, Claim, Claims, Ended, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.board.replies import events_of, newest, of_kind, stream_entries, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
@@ -313,8 +314,8 @@ class ValkeyBoard(SweptBoard):
         return self._run(dead.drop(job_id))
 
     @override
-    def report_backlog(self, waits: Mapping[str, float]) -> None:
-        self._run_all([calls.report_backlog(shard, waits) for shard in keys.SHARDS])
+    def report_backlog(self, waits: Mapping[str, float], paces: Mapping[str, QueuePace] = NO_PACES) -> None:
+        self._run_all([calls.report_backlog(shard, waits, paces) for shard in keys.SHARDS])
 
     @override
     def add_collections(self, kind: str, collections: Sequence[str]) -> None:

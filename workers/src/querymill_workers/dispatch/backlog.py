@@ -1,7 +1,8 @@
 """What the backlog of a queue means: how long a new step will wait, and which bells need no second ring.
 
 Both follow from the steps that wait on the board, how fast workers claim them, and which threads are free. So both are
-the same whatever carries the bells.
+the same whatever carries the bells. The board counts itself what waits, and is told how fast it is claimed: a burst
+must be refused before it has been accepted.
 """
 
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import structlog
 
 from querymill_shared.board.calls import NO_BACKLOG
+from querymill_shared.board.pace import QueuePace
 from querymill_shared.board.queue_work import QueueWork
 from querymill_shared.queues import Queue
 from querymill_shared.values import value
@@ -20,8 +22,14 @@ _log = structlog.get_logger(__name__)
 
 #: Looks that an estimate needs. A queue on which steps waited at each of them is not emptied as fast as it fills.
 MIN_LOOKS = 3
-#: Looks that an estimate uses at most: workers may become faster or slower. There is about one look a second.
-MAX_LOOKS = 10
+#: Looks that an estimate uses at most: workers may become faster or slower.
+MAX_LOOKS = 40
+#: There is about one look a second. While steps wait that keep workers busy, the next one comes after this long (s).
+LOOK_AGAIN_S = 0.25
+#: Looks at least so far apart, in seconds, tell whether bells were lost: in less time long steps claim nothing either.
+APART_S = 0.9
+#: For so long (s) a queue is taken to be emptied as fast as when it was last full.
+REMEMBER_S = 60.0
 #: Looks further apart than this, in seconds, do not belong together.
 MAX_GAP_S = 5.0
 #: Shorter waits are not reported, in seconds.
@@ -45,7 +53,13 @@ def expected_waits(looks: Sequence[Look]) -> dict[Queue, float]:
     A queue on which nothing waited at one of the last looks is left out. So is one from which nothing was claimed: a
     worker may start at any moment, and nothing is known of its speed.
     """
-    waits = {}
+    waits = {queue: looks[-1].work[queue].waiting / per_s for queue, per_s in claims_per_s(looks).items()}
+    return {queue: wait_s for queue, wait_s in waits.items() if wait_s >= MIN_WAIT_S}
+
+
+def claims_per_s(looks: Sequence[Look]) -> dict[Queue, float]:
+    """Return how many steps a second workers claim, for each queue that they do not keep up with."""
+    found = {}
     for queue in Queue:
         full = _without_a_break(queue, looks)
         if len(full) < MIN_LOOKS or not _keeps_threads_busy([look.work[queue] for look in full]):
@@ -53,8 +67,31 @@ def expected_waits(looks: Sequence[Look]) -> dict[Queue, float]:
         first, last = full[0], full[-1]
         claimed = last.work[queue].claimed - first.work[queue].claimed
         if claimed > 0:
-            waits[queue] = last.work[queue].waiting * (last.at - first.at) / claimed
-    return {queue: wait_s for queue, wait_s in waits.items() if wait_s >= MIN_WAIT_S}
+            found[queue] = claimed / (last.at - first.at)
+    return found
+
+
+def paces(looks: Sequence[Look], per_thread: Mapping[Queue, float]) -> dict[Queue, QueuePace]:
+    """Return how fast each queue is emptied if it is full, where that is known.
+
+    ``per_thread`` is how many steps a second a thread claims, as of when the queue was last full. A queue on which
+    steps wait beside free threads is left out: a new step need not wait behind them.
+    """
+    found = {}
+    for queue, work in looks[-1].work.items():
+        is_stuck = work.waiting and not _keeps_threads_busy([work])
+        if queue in per_thread and work.slots and not is_stuck:
+            found[queue] = QueuePace(work.waiting, per_thread[queue] * work.slots, work.spare / work.slots)
+    return found
+
+
+def apart(looks: Sequence[Look]) -> list[Look]:
+    """Return the last look, and those before it that are at least `APART_S` before the one that follows."""
+    found: list[Look] = []
+    for look in reversed(looks):
+        if not found or found[-1].at - look.at >= APART_S:
+            found.append(look)
+    return found[::-1]
 
 
 def bell_waits(looks: Sequence[Look]) -> dict[Queue, float]:
@@ -100,8 +137,11 @@ class BacklogWatch:
         self._woken = threading.Event()
         self._stopped = False
         self._reports = True
+        self._woken_at = 0.0
         self._waits: Mapping[str, float] = NO_BACKLOG
-        self._reported: Mapping[str, float] = NO_BACKLOG
+        self._is_reported = False
+        #: How many steps a second a thread claims of each queue, and when that was seen.
+        self._per_thread: dict[Queue, tuple[float, float]] = {}
 
     @property
     def waits(self) -> Mapping[str, float]:
@@ -123,7 +163,7 @@ class BacklogWatch:
 
         One of them ``reports`` to the board what it sees.
         """
-        self._reports = reports
+        self._reports, self._woken_at = reports, self._ports.clock()
         self._woken.set()
 
     def look(self) -> None:
@@ -133,16 +173,33 @@ class BacklogWatch:
             self._looks.clear()  # another process was elected since
         self._looks.append(Look(now, {each.queue: each for each in work}))
         looks = list(self._looks)
+        self._remember(looks)
         waits = {queue.value: wait_s for queue, wait_s in expected_waits(looks).items()}
+        per_thread = {queue: per_s for queue, (per_s, _) in self._per_thread.items()}
+        told = {queue.value: pace for queue, pace in paces(looks, per_thread).items()}
         # Without a word from here for some seconds, the board refuses nothing.
-        if self._reports and (waits or self._reported):
-            self._ports.board.report_backlog(waits)
-        self._reported = waits if self._reports else NO_BACKLOG
-        self._waits = {queue.value: wait_s for queue, wait_s in bell_waits(looks).items()}
+        if self._reports and (waits or told or self._is_reported):
+            self._ports.board.report_backlog(waits, told)
+        self._is_reported = self._reports and bool(waits or told)
+        self._waits = {queue.value: wait_s for queue, wait_s in bell_waits(apart(looks)).items()}
+
+    def _remember(self, looks: Sequence[Look]) -> None:
+        work, now = looks[-1].work, looks[-1].at
+        self._per_thread = {queue: seen for queue, seen in self._per_thread.items() if now - seen[1] < REMEMBER_S}
+        for queue, per_s in claims_per_s(looks).items():
+            if work[queue].slots:
+                self._per_thread[queue] = per_s / work[queue].slots, now
+
+    def _looks_again(self) -> bool:
+        """Whether steps wait that keep workers busy, and this process was woken lately."""
+        if not self._looks or self._ports.clock() - self._woken_at > MAX_GAP_S:
+            return False
+        return any(work.waiting and _keeps_threads_busy([work]) for work in self._looks[-1].work.values())
 
     def _run(self) -> None:
         while True:
-            self._woken.wait()
+            if not self._woken.wait(LOOK_AGAIN_S if self._looks_again() else None) and not self._looks_again():
+                continue
             self._woken.clear()
             if self._stopped:
                 return

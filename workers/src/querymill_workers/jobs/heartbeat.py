@@ -82,13 +82,15 @@ class HeartbeatThread:
         threading.Thread(target=self._run, name="heartbeat", daemon=True).start()
 
     def describe(
-        self, *, queues: Sequence[str], slots: int, writes: bool = False, count_busy: Callable[[], int] | None = None
-    ) -> None:
+        self, *, queues: Sequence[str], slots: int, spare: int = 0, writes: bool = False,
+        count_busy: Callable[[], int] | None = None,
+    ) -> None:  # fmt: skip
         """Report which queues this process serves, how many steps it runs at once, and with each beat how many now.
 
-        Report also whether a chat model ``writes`` answers for it.
+        Report also how many ``spare`` threads let the bells of collections with few past, and whether a chat model
+        ``writes`` answers for it.
         """
-        self._about = self._about | {"queues": list(queues), "slots": slots, "writes": writes}
+        self._about = self._about | {"queues": list(queues), "slots": slots, "spare": spare, "writes": writes}
         self._count_busy = count_busy
         self._beat_safely()
 

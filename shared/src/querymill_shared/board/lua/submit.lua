@@ -107,21 +107,66 @@ if join_ms > 0 then
   end
 end
 
--- The shortest wait of its queues, if the elected worker has lately reported that they are not emptied fast enough.
-local function expected_wait()
-  local backlog = string.match(job, '^qm:{%x}:') .. 'backlog'
-  local shortest
-  for i = first, #ARGV do
-    local wait = tonumber((redis.pcall('HGET', backlog, string.match(ARGV[i], '=(.+)$') or ''))) or 0
-    shortest = math.min(shortest or wait, wait)
+local shard = string.match(job, '^qm:{%x}:')
+local deadline = tonumber(ARGV[7])
+
+-- Up to 64 of the steps that wait in this shard, spread over the queue: their collections, with how many of them are of each,
+-- how many they are, and in how many ms the last of their jobs is over, nil if one has no deadline.
+local function sample_of(waiting, here)
+  local tally, size, last = {}, math.min(here, 64), 0
+  for i = 0, size - 1 do
+    local at = math.floor(i * here / size)
+    local id = string.match(redis.call('ZRANGE', waiting, at, at)[1] or '', '^(%S+) ')
+    local its, ends = unpack(redis.pcall('HMGET', shard .. (id or '') .. ':job', 'collection', 'deadline'))
+    tally[its or ''] = (tally[its or ''] or 0) + 1
+    ends = tonumber(ends) or 0
+    last = last and ends > 0 and math.max(last, ends - now) or nil
   end
-  return shortest or 0
+  return tally, size, last
 end
 
-local deadline = tonumber(ARGV[7])
+-- In how many ms a new step of the collection begins on a queue, and until when it is worth to wait for that. Of the whole
+-- queue is known what waited at the last look; what came to this shard since, as well came to each of the 16. Those threads
+-- that let steps past those of a collection with many serve the steps of collections with no more than this one has.
+local function wait_at_pace(queue, told)
+  local waited, here_then, per_s, spare = string.match(told, '^(%S+) (%S+) (%S+) (%S+)$')
+  waited, here_then, per_s, spare = tonumber(waited), tonumber(here_then), tonumber(per_s), tonumber(spare)
+  local waiting = shard .. 'waiting:' .. queue
+  local here = tonumber((redis.pcall('ZCOUNT', waiting, '-inf', now)))
+  if not (waited and here_then and spare and here) or (per_s or 0) <= 0 then return nil end
+  -- A few come and go by chance.
+  local since = here - here_then
+  since = since > 0 and math.max(since - 2, 0) or math.min(since + 2, 0)
+  local all = math.max(waited + 16 * since, 0)
+  local wait = all / per_s * 1000
+  if wait <= deadline or here == 0 then return wait, wait end
+  local tally, size, last = sample_of(waiting, here)
+  local own, no_more = tally[ARGV[4]] or 0, 0
+  for _, count in pairs(tally) do no_more = no_more + (count <= own and count or 0) end
+  if spare > 0 then wait = math.min(wait, (no_more / size * all + 1) / (per_s * spare) * 1000) end
+  return wait, math.min(wait, last or wait)
+end
+
+-- The shortest wait of its queues, as far as the elected worker has lately reported on them, and after how long to ask again.
+local function expected_wait()
+  local shortest, again = nil, 0
+  for i = first, #ARGV do
+    local queue = string.match(ARGV[i], '=(.+)$') or ''
+    local noted, told = unpack(redis.pcall('HMGET', shard .. 'backlog', queue, 'pace:' .. queue))
+    local wait, after
+    if told then wait, after = wait_at_pace(queue, told) end
+    if not wait then
+      wait = tonumber(noted or 0) or 0
+      after = wait
+    end
+    if not shortest or wait < shortest then shortest, again = wait, after end
+  end
+  return shortest or 0, again
+end
+
 if deadline > 0 then
-  local wait = expected_wait()
-  if wait > deadline then return {'late', tostring(wait)} end
+  local wait, again = expected_wait()
+  if wait > deadline then return {'late', tostring(again)} end
 end
 if version then redis.call('SET', inflight, id .. ' ' .. version, 'PX', join_ms) end
 if idempotency_ttl > 0 then
