@@ -14,6 +14,8 @@ from querymill.presenting.hit import written_in
 from querymill_shared.contracts.filters import RESERVED, Retriever
 from querymill_shared.contracts.sessions import place_in_file
 
+#: No message of a session has a longer number.
+_NUMBER_DIGITS: Final = 9
 _SPAN: Final = re.compile(r"(\d{1,5})\s*(h|d|w)")
 _HOURS: Final = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -50,7 +52,7 @@ def place_of_message(session: Mapping[str, Any], message: str) -> int:
         if each.get("message_id") == message:
             return place
     number = message.removeprefix("#")
-    if number.isdigit() and 1 <= int(number) <= len(messages):
+    if number.isdecimal() and len(number) <= _NUMBER_DIGITS and 1 <= int(number) <= len(messages):
         return int(number) - 1
     raise WrongUse(f"--around: {message}: no message of {session['session_id']} has this id or number")
 

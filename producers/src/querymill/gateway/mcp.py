@@ -97,7 +97,9 @@ class AgentRoom:
         server: Any = serve_tools(_opened, explains=_explained)
         self._manager = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=MAX_BODY)
         self.running = self._manager.run
-        self.route = Route(PATH, endpoint=self, include_in_schema=False)
+        # There are no sessions: a stream of a GET would hold its connection and never say anything. The protocol lets a
+        # server refuse it.
+        self.route = Route(PATH, endpoint=self, methods=["POST"], include_in_schema=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

@@ -186,6 +186,11 @@ def test_without_a_collection_everything_is_searched(access: MemoryAccess) -> No
     assert said(access, "read", id=ids[0])
 
 
+@pytest.mark.parametrize("cursor", ["9" * 5_000, "²", "x"])
+def test_a_cursor_that_no_list_gave_begins_anew(access: MemoryAccess, cursor: str) -> None:
+    assert said(access, "list", cursor=cursor) == said(access, "list")
+
+
 def test_a_cursor_goes_on_in_the_same_search_only(access: MemoryAccess) -> None:
     asked = {"query": "ships", "collection": "filings"}
     first = said(access, "search", **asked, limit=1)

@@ -49,7 +49,7 @@ def test_a_message_is_shown_with_its_neighbours(named: str) -> None:
 def test_the_first_and_the_last_have_fewer_neighbours_and_a_stranger_is_refused() -> None:
     assert [each["number"] for each in around(session(3), "m1", 1)["messages"]] == [1, 2]
     assert [each["number"] for each in around(session(3), "m3", 9)["messages"]] == [1, 2, 3]
-    for named in ("m7", "0", "10"):
+    for named in ("m7", "0", "10", "9" * 5_000, "²"):
         with pytest.raises(WrongUse, match="--around"):
             around(session(3), named, 1)
 

@@ -26,6 +26,8 @@ MAX_TOKENS: Final = 4_000
 #: Documents that are looked at for the names of their metadata, and names that are shown.
 _LOOKED_AT, _NAMES = 20, 12
 _TITLE_CHARS: Final = 120
+#: There are no more collections than a number of so many digits.
+_CURSOR_DIGITS: Final = 9
 
 
 class ListArguments(BaseModel):
@@ -79,7 +81,8 @@ def _document(card: DocumentCard, kind: Retriever, collection: str) -> str:
 async def _collections(access: Access, arguments: ListArguments) -> str:
     known = await access.collections()
     names = [name for name in sorted(known) if arguments.collection in (None, name)]
-    start = int(arguments.cursor) if arguments.cursor and arguments.cursor.isdecimal() else 0
+    given = arguments.cursor or ""
+    start = int(given) if given.isdecimal() and len(given) <= _CURSOR_DIGITS else 0
     page = names[start : start + arguments.limit]
     told = await asyncio.gather(*(_collection(access, name, known[name]) for name in page))
     entries = [ReplyEntry(f"{name}: {said}") for name, said in zip(page, told, strict=True)]

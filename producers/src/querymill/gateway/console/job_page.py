@@ -22,7 +22,7 @@ from querymill.gateway.http.job_search import find_jobs
 from querymill.gateway.http.problems import not_found
 from querymill.gateway.http.scopes import REQUESTS, scope_of_kind
 from querymill.gateway.http.submitting import submit_job
-from querymill.gateway.http.waiting import cancel, look_at, look_back_at, shows_requests
+from querymill.gateway.http.waiting import cancel, look_at, look_back_at, need_to_end, shows_requests
 from querymill.keys import Scope
 from querymill.presenting.explain.degradations import MissingPart, missing
 from querymill.presenting.explain.verdict import verdict
@@ -224,7 +224,7 @@ async def download(request: Request, job_id: str) -> Response:
 async def cancel_job(request: Request, job_id: str) -> Response:
     """Cancel the job."""
     await read_form(request)
-    await look_at(request, job_id)
+    await need_to_end(request, await look_at(request, job_id))
     is_cancelled = await cancel(request, job_id)
     audit.note(caller_of(request), "cancel", request_id=request.state.request_id, job=job_id, cancelled=is_cancelled)
     return see(address("jobs", job_id))

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from typing import Annotated, Any, Final, TypeVar, cast
 
 from fastapi import APIRouter, Query, Request
@@ -165,7 +165,9 @@ async def drop_documents(
     await find(request, collection, kind)
     fields = {"retriever": kind, "collection": collection, "filter": filter_of(conditions, kind)}
     if dry_run:
-        listed = await fetch(request, ListDocuments.model_validate(fields | {"limit": 1}), DocumentList)
+        counted = ListDocuments.model_validate(fields | {"limit": 1})
+        # Who may drop them all may know how many they are.
+        listed = await fetch(request, counted, DocumentList, needs=(Scope.DELETE,))
         return JSONResponse({"matches": listed.total})
     return await _drop(request, DropDocuments.model_validate(fields | {"everything": everything}), wait)
 
@@ -187,13 +189,17 @@ async def _drop(request: Request, asked: DropDocuments, wait_s: float) -> Respon
     return JSONResponse({"outcome": dropped.outcome, "total": dropped.total})
 
 
-async def fetch(request: Request, asked: JobRequest, shape: type[T]) -> T:
+async def fetch(
+    request: Request, asked: JobRequest, shape: type[T], *, needs: Collection[Scope] | None = None
+) -> T:  # fmt: skip
     """Run a short job and return its result. The job is let go: it holds the documents themselves.
+
+    The caller ``needs`` these scopes, or those of the request.
 
     Raises:
         Problem: It failed, or has no result in time.
     """
-    job = await submit_job(request, asked)
+    job = await submit_job(request, asked, needs=needs)
     try:
         waited = await wait_for_end(request, job.id, PAGE_S)
         if waited.end is None:

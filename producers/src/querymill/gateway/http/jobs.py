@@ -38,6 +38,7 @@ from querymill.gateway.http.waiting import (
     look_at,
     look_back_at,
     matches,
+    need_to_end,
     result_response,
     shows_requests,
     wait_for_end,
@@ -199,6 +200,7 @@ async def _stored(request: Request, record: Record) -> Response:
 async def cancel_job(request: Request, job_id: JobId) -> Response:
     """Cancel a job. A job that has ended stays as it is. If others wait for the same work, it continues for them."""
     found = await look_at(request, job_id)
+    await need_to_end(request, found)
     is_cancelled = await asyncio.shield(asyncio.ensure_future(cancel(request, job_id)))
     state: State = "cancelled" if is_cancelled else await _state(request, found.record)
     audit.note(caller_of(request), "cancel", request_id=request.state.request_id, job=job_id, cancelled=is_cancelled)
@@ -228,6 +230,7 @@ async def drop_job(request: Request, job_id: JobId) -> Response:
 
 async def _act(request: Request, job_id: str, action: Literal["release", "replay", "drop"]) -> Response:
     found = await look_at(request, job_id)
+    await need_to_end(request, found)
     act = getattr(context_of(request).mill.board, action)
     done = await asyncio.shield(asyncio.ensure_future(act(job_id)))
     audit.note(caller_of(request), action, request_id=request.state.request_id, job=job_id, done=done)

@@ -28,6 +28,8 @@ _log = logging.getLogger(__name__)
 
 MAX_TARGET: Final = 8_000
 MAX_HEADERS: Final = 16_000
+#: Digits of the length of a body that is read as a number.
+_LENGTH_DIGITS: Final = 15
 MAX_BODY, MAX_UPLOAD = 10_000_000, 2_000_000_000
 #: A body must come at this many bytes in so many seconds of waiting for it.
 SLOW_BYTES, SLOW_S = 20_000, 20.0
@@ -115,6 +117,7 @@ class GatewayMiddleware:
             Problem: It may not enter.
         """
         headers = Headers(scope=scope)
+        _check_framing(headers)
         _check_sizes(scope, headers)
         if not self._context.keys_required and came_by_proxy(headers):
             self._context.require_keys("a request came through a proxy")
@@ -275,6 +278,12 @@ def host_name(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
+def _check_framing(headers: Headers) -> None:
+    """Refuse a body with two lengths: a proxy in front may have ended it elsewhere (RFC 9112, section 6.3)."""
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise _closing("framing")
+
+
 def _check_sizes(scope: Scope, headers: Headers) -> None:
     target = len(scope.get("raw_path") or scope["path"].encode()) + len(scope["query_string"])
     if target > MAX_TARGET:
@@ -282,7 +291,8 @@ def _check_sizes(scope: Scope, headers: Headers) -> None:
     if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
         raise Problem("headers-too-large")
     length = headers.get("content-length", "0")
-    if length.isdigit() and int(length) > limit_of(scope):
+    # A number of so many digits that it cannot be read is too large in any case.
+    if length.isdecimal() and (len(length) > _LENGTH_DIGITS or int(length) > limit_of(scope)):
         raise _closing("too-large")
 
 

@@ -50,6 +50,9 @@ KINDS: Final[Mapping[str, ProblemType]] = {
     "invalid": ProblemType(
         422, "A field breaks a rule", "`errors` names each field and its rule. Nothing was enqueued."
     ),
+    "framing": ProblemType(
+        400, "The body has two lengths", "Send either `Content-Length` or `Transfer-Encoding`, not both."
+    ),
     "event-id": ProblemType(400, "This is no id of an event", "`Last-Event-ID` must be an id that the stream gave."),
     "not-acceptable": ProblemType(
         406, "No answer of this media type", "The `Accept` header allows nothing that the route answers."
@@ -324,7 +327,8 @@ def register(app: FastAPI, respond_with: Callable[[Any, Problem], Response]) -> 
         if problem is None:
             raise error
         if problem.slug == "method":
-            problem.headers["Allow"] = ", ".join(allowed(request))
+            # Of a route that is not listed, such as that of agents, the framework names the methods.
+            problem.headers["Allow"] = ", ".join(allowed(request)) or problem.headers.get("Allow", "")
         return respond_with(request.scope, problem)
 
     for kind in _MADE:

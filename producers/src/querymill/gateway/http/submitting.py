@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final, TypeVar, cast
 
 from fastapi import Request
@@ -73,9 +73,12 @@ async def read_body(request: Request, read: Callable[[bytes], T]) -> T:
 
 
 async def submit_job(
-    request: Request, asked: JobRequest, options: SubmitOptions = PLAIN, *, is_noted: bool = True
-) -> AsyncJob[Any]:
+    request: Request, asked: JobRequest, options: SubmitOptions = PLAIN, *, is_noted: bool = True,
+    needs: Collection[Scope] | None = None,
+) -> AsyncJob[Any]:  # fmt: skip
     """Submit a job if the caller may, and write an audit line for a write, unless the route does.
+
+    The caller ``needs`` these scopes, or those of the request.
 
     The job is stored and rung even if the client disconnects during the call.
 
@@ -85,7 +88,7 @@ async def submit_job(
         UnknownCollection: The collection holds nothing, and no ingestion that the caller may see is under way.
     """
     caller = caller_of(request)
-    need(caller, *scopes_of(asked))
+    need(caller, *(scopes_of(asked) if needs is None else needs))
     if isinstance(asked, Search):
         asked = await _of_what_is_seen(request, asked)
     need_sight(caller, asked.collection)

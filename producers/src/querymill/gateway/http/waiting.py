@@ -17,7 +17,7 @@ from starlette.types import Receive
 from querymill.client.events.waits import Heard
 from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.problems import Problem, links_of, not_found, of_failed_job
-from querymill.gateway.http.scopes import scope_of_kind
+from querymill.gateway.http.scopes import scope_of_kind, scopes_of
 from querymill.keys import Scope
 from querymill_shared.board import CANCELLED, Picture, Record, Verdict
 from querymill_shared.board.summaries import JobSummary
@@ -80,6 +80,21 @@ def _check_sight(request: Request, record: Record) -> None:
         raise not_found()
     if Scope.OPERATE not in caller.scopes:
         need(caller, scope_of_kind(record.kind))
+
+
+async def need_to_end(request: Request, found: JobSummary) -> None:
+    """Check that the caller may cancel or let go of a job that it sees: who might have submitted it may.
+
+    Raises:
+        Problem: The key lacks a scope that the request of the job needs.
+        UnknownJob: The job is gone.
+    """
+    caller = caller_of(request)
+    if Scope.OPERATE in caller.scopes:
+        return
+    asked = (await context_of(request).mill.board.picture(found.record.job_id)).asked
+    if asked is not None:
+        need(caller, *scopes_of(asked))
 
 
 def shows_requests(request: Request) -> bool:

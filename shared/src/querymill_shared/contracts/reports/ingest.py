@@ -18,6 +18,8 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.ingest import Documents, Ingest, IngestResult
 from querymill_shared.contracts.results import Asks
 
+#: The largest number of a page, which is stored in 32 bits.
+MAX_PAGE: Final = 2**31 - 1
 #: Characters of a page. It is split into passages.
 MAX_PAGE_CHARS: Final = 2_000_000
 #: Other names of a company.
@@ -32,13 +34,13 @@ class ReportPage(Contract):
     """One page of a report.
 
     Attributes:
-        page: number of the page, unique in its report, as hits and citations give it
+        page: number of the page, unique in its report, as hits and citations give it; at most 2,147,483,647
         text: text of the page, which is split into passages; NUL characters become blanks
     """
 
     model_config = ConfigDict(extra="ignore")
 
-    page: Annotated[int, Field(ge=0)]
+    page: Annotated[int, Field(ge=0, le=MAX_PAGE)]
     text: Annotated[str, Field(max_length=MAX_PAGE_CHARS), AfterValidator(without_nul)]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.datastructures import Headers
 
 from querymill.gateway import server
 from querymill.gateway.http import middleware
@@ -65,6 +66,19 @@ def test_anything_else_is_no_idempotency_key(written: str) -> None:
         return
     with pytest.raises(Problem):
         read_idempotency_key(written)
+
+
+@pytest.mark.parametrize(
+    ("length", "slug"), [("9" * 5_000, "too-large"), ("10000001", "too-large"), ("10000000", None), ("²", None)]
+)
+def test_a_length_that_no_number_holds_is_too_large(length: str, slug: str | None) -> None:
+    scope = {"method": "POST", "path": "/v1/jobs", "query_string": b"", "headers": []}
+    try:
+        middleware._check_sizes(scope, Headers({"content-length": length}))
+        refused = None
+    except Problem as problem:
+        refused = problem.slug
+    assert refused == slug
 
 
 def test_who_does_not_say_what_they_want_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
