@@ -80,7 +80,9 @@ def test_a_queue_is_emptied_as_fast_as_its_threads_did_when_it_was_full() -> Non
 
 
 def test_nothing_is_said_of_a_queue_whose_steps_wait_beside_free_threads_or_without_a_worker() -> None:
-    assert paces([look(10, 300, 0, free=8)], {Queue.SEARCH: 12.5}) == {}
+    assert paces([look(at, 300, 0, free=8) for at in range(3)], {Queue.SEARCH: 12.5}) == {}
+    # A thread that is just free at a look says nothing.
+    assert paces([look(at, 300, at, free=8 * (at == 2)) for at in range(3)], {Queue.SEARCH: 12.5}) != {}
     assert paces([look(10, 300, 0, slots=0)], {Queue.SEARCH: 12.5}) == {}
     assert paces([look(10, 300, 0)], {Queue.SEARCH: 12.5}) == {Queue.SEARCH: QueuePace(300, 100.0)}
 

@@ -29,9 +29,9 @@ WAIT_S = 2.0
 CLUSTER_LOOK_S = 0.25
 #: Bells fetched at once. With more, one worker would take what others have threads for.
 BELLS_AT_ONCE = 8
-#: While no thread is free, this often (s) so many of the oldest and of the newest bells of a queue are looked through,
+#: While bells wait for threads, this often (s) so many of the oldest and of the newest of a queue are looked through,
 #: for those of collections that hold hardly any thread. A new bell is seen before a flood has buried it.
-LOOK_PAST_S, LOOK_PAST, LOOK_BACK = 0.25, 64, 192
+LOOK_PAST_S, LOOK_PAST, LOOK_BACK = 0.05, 64, 64
 
 
 class BellListener(Listener):
@@ -53,6 +53,9 @@ class BellListener(Listener):
         self._client: redis.Redis | None = None
         self._pops_several = True
         self._last = ""
+        #: Whether the last fetch found as many bells as it asked for, and when bells were looked through last.
+        self._bells_wait = False
+        self._looked_at = 0.0
 
     def listen(self) -> None:
         """Fetch bells for the threads that are free."""
@@ -72,9 +75,9 @@ class BellListener(Listener):
         if not queues:
             time.sleep(RETRY_S)
             return
+        if self._step_pool.spare and (self._bells_wait or not free):
+            self._look_past_all(client, queues)
         if not free:
-            for queue in queues if self._step_pool.spare else ():
-                self._look_past(client, queue)
             return
         # The queue that was served last comes last, so that none waits behind another for ever.
         queues.sort(key=lambda queue: queue == self._last)
@@ -83,6 +86,7 @@ class BellListener(Listener):
         except redis.ResponseError as error:
             self._make_good(client, queues, error)
             return
+        self._bells_wait = len(elements) == min(free, BELLS_AT_ONCE)
         self._last = queue or self._last
         for place, element in enumerate(elements):
             if not self._hear(queue, element):
@@ -111,6 +115,12 @@ class BellListener(Listener):
             time.sleep(CLUSTER_LOOK_S)
             return "", []
         return queue, run_command(client, ("RPOP", queue, most)) or []
+
+    def _look_past_all(self, client: redis.Redis, queues: Iterable[str]) -> None:
+        if time.monotonic() - self._looked_at >= LOOK_PAST_S:
+            for queue in queues:
+                self._look_past(client, queue)
+            self._looked_at = time.monotonic()
 
     def _look_past(self, client: redis.Redis, queue: str) -> None:
         """Hear the bells of collections that hold hardly any thread, although older bells of others wait.

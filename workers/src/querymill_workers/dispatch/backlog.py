@@ -79,7 +79,8 @@ def paces(looks: Sequence[Look], per_thread: Mapping[Queue, float]) -> dict[Queu
     """
     found = {}
     for queue, work in looks[-1].work.items():
-        is_stuck = work.waiting and not _keeps_threads_busy([work])
+        full = _without_a_break(queue, looks)
+        is_stuck = len(full) >= MIN_LOOKS and not _keeps_threads_busy([look.work[queue] for look in full])
         if queue in per_thread and work.slots and not is_stuck:
             found[queue] = QueuePace(work.waiting, per_thread[queue] * work.slots, work.spare / work.slots)
     return found

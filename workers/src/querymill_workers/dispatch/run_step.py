@@ -65,6 +65,7 @@ NO_ATTEMPTS_LEFT = "no worker finished it in {} attempts"
 
 #: What a malformed value on the board, or a mistake of ours, raises. The failures of stores and providers are others.
 MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+
 NOBODY_READS = "no worker of this fleet can read its request: "
 
 
@@ -262,6 +263,11 @@ def fail_unreadable(picture: Picture, ports: Ports) -> None:
     tried = any(step.attempt for step in picture.steps)
     cause = "its deadline passed, and the sweeper cannot read its request: " if tried else NOBODY_READS
     ports.board.settle(picture.record.job_id, Verdict("failed", reason=cause + picture.unreadable, code="deadline"))
+
+
+def is_unbegun_search(picture: Picture) -> bool:
+    """Whether a job asks for hits, and no worker has begun any of its steps."""
+    return isinstance(picture.request, AnySearch | Search) and not any(step.attempt for step in picture.steps)
 
 
 def settle_at_deadline(picture: Picture, ports: Ports) -> None:

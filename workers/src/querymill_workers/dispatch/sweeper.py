@@ -6,6 +6,7 @@ deadlines.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import structlog
@@ -24,6 +25,7 @@ from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.watchdog import WatchedThread
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.log_lines import log_failure
+from querymill_workers.jobs.verdicts import lost_search
 from querymill_workers.retrievers.conversations.ranks.daily import LOOK_S, rebuilds_due
 
 _log = structlog.get_logger(__name__)
@@ -80,6 +82,10 @@ def recover(due: Due, ports: Ports, tasks: BackgroundTasks | None = None) -> Seq
     reads = run_step.flow_of(picture.request).reads
     if tasks is None or reads is None:
         return go_on(due, picture, step, ports)
+    if due.past_deadline and run_step.is_unbegun_search(picture):
+        # After a burst they are hundreds at a time, and there is nothing to read for any of them.
+        ports.board.settle(due.job_id, replace(lost_search(picture), code="deadline"))
+        return []
     tasks.ask(
         (due.job_id, due.step, due.past_deadline),
         lambda: go_on(due, picture, step, ports),

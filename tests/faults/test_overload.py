@@ -1,0 +1,201 @@
+"""One tenant floods, and thousands hold streams open: others are served as if alone, and all is well soon after."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import numpy as np
+import pytest
+import redis
+
+from querymill import IngestReports, Job, Overloaded, Querymill, ReportResult, ReportSearch
+from querymill_shared.contracts.reports.ingest import Report
+from querymill_shared.settings import Settings
+from tests.fakes.openai_server import OpenAIServer, embedded
+from tests.fakes.rabbit import of_board
+from tests.fakes.worker import WorkerProcess
+from tests.fixtures.deployment import Deployment, finished
+from tests.fixtures.gateways import PATIENCE_S, gateway_process
+from tests.fixtures.tallies import until
+
+#: The model takes so long (s), as a remote one does.
+MODEL_S = 0.2
+DEADLINE_S = 15.0
+QUIET_QUESTIONS = 40
+#: Jobs of a burst that no worker could begin end at most so long (s) after their deadlines, on a busy machine.
+LATE_S = 5.0
+#: A small machine breaks no promise: so much is added to what a quiet one takes, in seconds.
+SLACK_S = 0.25
+
+
+@pytest.fixture
+def environment(deployment: Deployment, broker_url: str) -> Iterator[dict[str, str]]:
+    """A board of its own: the worker of the other tests would empty the queues."""
+    url = deployment.settings.redis_url.removesuffix("/2") + "/4"
+    with redis.Redis.from_url(url) as client:
+        client.flushdb()
+        yield deployment.environment | {"REDIS_URL": url, "CELERY_BROKER_URL": of_board(broker_url, url)}
+        client.flushdb()
+
+
+@pytest.fixture
+def settings(environment: dict[str, str]) -> Settings:
+    return Settings.model_validate({name.lower(): value for name, value in environment.items()})
+
+
+@pytest.fixture
+def mill(settings: Settings) -> Iterator[Querymill]:
+    with Querymill(settings=settings) as connected:
+        yield connected
+
+
+def fill(mill: Querymill, collection: str) -> None:
+    page = {"page": 1, "text": "the fleet counts nine ships"}
+    report = Report.model_validate({"sha1": "a", "title": "t", "company": "c", "pages": [page]})
+    finished(mill, IngestReports(collection=collection, documents=(report,)))
+
+
+def question(collection: str, deadline: float = DEADLINE_S) -> ReportSearch:
+    return ReportSearch(query=f"how many ships by {uuid4().hex}", collection=collection, deadline=deadline)
+
+
+def p95(seconds: Sequence[float]) -> float:
+    return float(np.quantile(seconds, 0.95))
+
+
+@dataclass
+class Asked:
+    """How the questions of a tenant fared: seconds of those that were answered, and refusals with their advice."""
+
+    seconds: list[float] = field(default_factory=list)
+    refused: int = 0
+    incomplete: int = 0
+
+    def ask(self, mill: Querymill, collection: str) -> None:
+        begun = time.monotonic()
+        try:
+            result = mill.submit(question(collection)).result(timeout=DEADLINE_S + 5)
+        except Overloaded:
+            self.refused += 1
+            time.sleep(0.1)
+            return
+        self.seconds.append(time.monotonic() - begun)
+        self.incomplete += not result.complete
+
+
+@dataclass
+class Flood:
+    """A tenant that submits as fast as it can, from several threads, whatever it is told."""
+
+    settings: Settings
+    count: int
+    jobs: list[Job[ReportResult]] = field(default_factory=list)
+    #: When each refusal came, and after how many seconds it said to come back, in monotonic seconds.
+    advice: list[tuple[float, float]] = field(default_factory=list)
+    threads: list[threading.Thread] = field(default_factory=list)
+
+    def begin(self, submitters: int = 4) -> None:
+        for _ in range(submitters):
+            thread = threading.Thread(target=self._submit, args=(self.count // submitters,))
+            thread.start()
+            self.threads.append(thread)
+
+    @property
+    def is_over(self) -> bool:
+        return not any(thread.is_alive() for thread in self.threads)
+
+    def _submit(self, count: int) -> None:
+        with Querymill(settings=self.settings) as mill:
+            for _ in range(count):
+                try:
+                    self.jobs.append(mill.submit(question("hog")))
+                except Overloaded as refused:
+                    self.advice.append((time.monotonic(), refused.retry_after_s))
+
+
+def lateness(mill: Querymill, jobs: Sequence[Job[ReportResult]]) -> list[float]:
+    """Return how many seconds after its deadline each job ended, once all have."""
+    until(lambda: all(mill.job(job.id).picture().record.is_over for job in jobs[-200:]), within_s=DEADLINE_S + 30)
+    records = [mill.job(job.id).picture().record for job in jobs]
+    return [(record.ended or 1e12) - (record.deadline or 0.0) for record in records]
+
+
+def flooded(
+    environment: dict[str, str], settings: Settings, mill: Querymill, openai_server: OpenAIServer, *, count: int,
+    questions: int = QUIET_QUESTIONS,
+) -> None:  # fmt: skip
+    """Have one tenant flood one worker, beside one that asks one question after the other."""
+    openai_server.script.embeddings = lambda request: replace(embedded(request), after_s=MODEL_S)
+    with WorkerProcess(environment, threads=8):
+        for collection in ("quiet", "hog"):
+            fill(mill, collection)
+        alone, beside, flood = Asked(), Asked(), Flood(settings, count)
+        for _ in range(questions):
+            alone.ask(mill, "quiet")
+        begun = time.monotonic()
+        flood.begin()
+        while not flood.is_over or len(beside.seconds) + beside.refused < questions:
+            beside.ask(mill, "quiet")
+        submitted_s = time.monotonic() - begun
+        late = lateness(mill, flood.jobs)
+        emptied = time.monotonic()
+        after = Asked()
+        for _ in range(questions):
+            after.ask(mill, "hog")
+        figures = {
+            "submitted": count, "in_s": round(submitted_s, 1), "accepted": len(flood.jobs),
+            "refused": len(flood.advice),
+            "first_refusal_s": round(flood.advice[0][0] - begun, 1) if flood.advice else None,
+            "retry_after_s": round(max((advice for _, advice in flood.advice), default=0.0), 1),
+            "late_p99_s": round(float(np.quantile(late, 0.99)), 2), "late_max_s": round(max(late), 2),
+            "beside": len(beside.seconds), "beside_refused": beside.refused,
+            "alone_p95_s": round(p95(alone.seconds), 3), "beside_p95_s": round(p95(beside.seconds), 3),
+            "after_p95_s": round(p95(after.seconds), 3),
+        }  # fmt: skip
+        print(figures)
+    assert (alone.refused, beside.refused, after.refused) == (0, 0, 0), figures
+    assert (alone.incomplete, beside.incomplete, after.incomplete) == (0, 0, 0), figures
+    assert p95(beside.seconds) <= 2 * p95(alone.seconds) + SLACK_S, figures
+    assert flood.advice, figures
+    # What was told to come back after the longest time would find the queue empty then, and not long before.
+    assert max(advice for _, advice in flood.advice) <= DEADLINE_S, figures
+    assert emptied - max(at for at, _ in flood.advice) < 60, figures
+    assert p95(after.seconds) <= 2 * p95(alone.seconds) + SLACK_S, figures
+    assert max(late) < LATE_S, figures
+
+
+@pytest.mark.nightly
+def test_a_tenant_that_floods_shuts_the_door_for_itself_alone(
+    environment: dict[str, str], settings: Settings, mill: Querymill, openai_server: OpenAIServer
+) -> None:
+    flooded(environment, settings, mill, openai_server, count=20_000)
+
+
+@pytest.mark.nightly
+def test_thousands_of_open_streams_and_slow_readers_cost_others_nothing(
+    environment: dict[str, str], settings: Settings, mill: Querymill
+) -> None:
+    """2,000 streams, of which none reads what it is sent, beside one caller who waits for results over HTTP."""
+    with WorkerProcess(environment, threads=8), gateway_process(environment) as gateway, ExitStack() as open_:
+        fill(mill, "quiet")
+        address = urlsplit(gateway.url)
+        alone, beside = Asked(), Asked()
+        for _ in range(QUIET_QUESTIONS):
+            alone.ask(mill, "quiet")
+        job = mill.submit(question("quiet"))
+        job.result(timeout=30)
+        request = f"GET /v1/jobs/{job.id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n"
+        for _ in range(2_000):
+            connection = open_.enter_context(
+                socket.create_connection((address.hostname, address.port), timeout=PATIENCE_S)
+            )
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1_024)
+            connection.sendall(request.encode())
+        for _ in range(QUIET_QUESTIONS):
+            beside.ask(mill, "quiet")
+    assert p95(beside.seconds) <= 2 * p95(alone.seconds) + SLACK_S
