@@ -6,13 +6,8 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from tests.fixtures.faults import Ground, freeze, thaw
+from tests.fixtures.faults import WAITING, Ground, freeze, thaw
 from tests.fixtures.tallies import Tally, until
-
-WAITING = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE usename = current_user AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
-"""
 
 
 @pytest.mark.nightly

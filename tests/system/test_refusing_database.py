@@ -3,12 +3,10 @@
 import json
 import os
 import secrets
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.clusters import own_cluster
 from tests.fixtures.command_line import NO_MODELS, CommandLine
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.disks import filled, small_disk
 from tests.fixtures.gateways import GatewayHere
 from tests.fixtures.short_forms import all_at_night
 from tests.fixtures.tallies import until
@@ -46,7 +45,7 @@ class SmallDatabase:
         """Fill the disk for a while."""
         if self.disk is None:
             pytest.skip("no disk that fills up can be mounted here")
-        return _filled(self.disk / "filling")
+        return filled(self.disk)
 
     @contextmanager
     def without_writes(self) -> Iterator[None]:
@@ -73,36 +72,11 @@ class SmallDatabase:
                 superuser.execute(statement.encode())
 
 
-@contextmanager
-def _filled(path: Path) -> Iterator[None]:
-    try:
-        with suppress(OSError), path.open("wb", buffering=0) as file:
-            while True:
-                file.write(bytes(4096))
-        yield
-    finally:
-        path.unlink()
-
-
-@contextmanager
-def small_disk() -> Iterator[Path | None]:
-    """Mount a small disk for a server. Yields None where nobody may: only root may, and not in every container."""
-    account = server_account(os.geteuid())
-    with tempfile.TemporaryDirectory(prefix="qm-disk-") as folder:
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", folder]
-        if account is None or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-            yield None
-            return
-        try:
-            os.chown(folder, account.uid, account.gid)
-            yield Path(folder)
-        finally:
-            subprocess.run(["umount", "--lazy", folder], check=True)
-
-
 @pytest.fixture(scope="module")
 def database() -> Iterator[SmallDatabase]:
-    with small_disk() as disk, own_cluster() as superuser_url:
+    account = server_account(os.geteuid())
+    owner = (-1, -1) if account is None else (account.uid, account.gid)
+    with small_disk(DISK_MB, uid=owner[0], gid=owner[1]) as disk, own_cluster() as superuser_url:
         with psycopg.connect(f"{superuser_url}/template1", autocommit=True) as superuser:
             if disk is not None:
                 superuser.execute(f"CREATE TABLESPACE small LOCATION '{disk}'".encode())

@@ -50,10 +50,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures import wire, wire_board
 from tests.fixtures.chats import session
 from tests.fixtures.deployment import Deployment
-from tests.fixtures.releases import FormerRelease
-
-#: What a worker of the last release must be told.
-QUIET = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+from tests.fixtures.releases import QUIET, FormerRelease
 
 
 @dataclass

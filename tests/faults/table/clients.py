@@ -34,8 +34,6 @@ from tests.faults.histories.operations import NEVER
 from tests.faults.table.library import Document, Library, Shelf, digest_of, word_in
 from tests.faults.table.recording import Countdown, Recorder
 
-#: A client waits so long for one job, or for a board that is away, in seconds.
-PATIENCE_S: Final = 240.0
 _TRIES: Final = 3
 
 
@@ -51,7 +49,10 @@ class Ended:
 
 @dataclass
 class Client:
-    """One client. Its chances come from the seed of the run, and its own name."""
+    """One client. Its chances come from the seed of the run, and its own name.
+
+    It waits ``patience_s`` seconds for one job, or for a board that is away.
+    """
 
     name: str
     mill: Querymill
@@ -60,6 +61,7 @@ class Client:
     library: Library
     shelf: Shelf
     recorder: Recorder
+    patience_s: float
 
     def work(self, countdown: Countdown) -> None:
         """Ask until nothing is left to ask."""
@@ -70,12 +72,12 @@ class Client:
 
     def ask(self, request: JobRequest) -> Any:
         """Ask while all is well; returns the complete result, once what it left to others is done too."""
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + self.patience_s
         while True:
             job: Job[Any] = self.mill.submit(request)
-            result = job.result(timeout=PATIENCE_S)
+            result = job.result(timeout=self.patience_s)
             for following in getattr(result, "embedding_jobs", ()):
-                self.mill.job(following).result(timeout=PATIENCE_S)
+                self.mill.job(following).result(timeout=self.patience_s)
             if result.complete:
                 return result
             if time.monotonic() > until:
@@ -210,7 +212,7 @@ class Client:
         return ended
 
     def _submit(self, request: JobRequest, key: str) -> Job[Any] | None:
-        begin, until = self.recorder.now(), time.monotonic() + PATIENCE_S
+        begin, until = self.recorder.now(), time.monotonic() + self.patience_s
         body = hashlib.sha256(request.model_dump_json().encode()).hexdigest()[:12]
         argument = {"job": request.kind, "key": key, "body": body, "durable": request.deadline is None}
         while True:
@@ -232,7 +234,7 @@ class Client:
                 return job
 
     def _wait(self, job: Job[Any]) -> Ended:
-        begin, until = self.recorder.now(), time.monotonic() + PATIENCE_S
+        begin, until = self.recorder.now(), time.monotonic() + self.patience_s
         while True:
             try:
                 ended = Ended("done", job.result(timeout=max(0.1, until - time.monotonic())))
@@ -256,7 +258,7 @@ class Client:
         events: list[Event] = []
         begin = self.recorder.now()
         with suppress(QuerymillError):
-            events.extend(islice(job.events(after=after, timeout=PATIENCE_S), most))
+            events.extend(islice(job.events(after=after, timeout=self.patience_s), most))
         seen = {"ids": [event.id for event in events], "types": [event.type for event in events]}
         self._note("events", begin, {"job_id": job.id, "after": after}, seen)
         return events[-1].id if events else after

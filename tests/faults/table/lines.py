@@ -9,6 +9,7 @@ from tests.faults.table.stage import Servers, Stage
 ALL: Final[tuple[Servers, ...]] = ("valkey", "rabbitmq", "cluster")
 #: Where the board is one server.
 SINGLE: Final[tuple[Servers, ...]] = ("valkey", "rabbitmq")
+CLUSTERED: Final[tuple[Servers, ...]] = ("cluster",)
 #: A control needs no other: what is switched off is the same on all.
 ALONE: Final[tuple[Servers, ...]] = ("valkey",)
 APP: Final = "querymill_workers.app"
@@ -26,6 +27,7 @@ class Line:
         app: what the workers run
         loses_board: whether the board loses data by the fault itself
         is_control: whether a guard is switched off, so that losses must show
+        other_answers: whether workers of another release answer too, whose ranking may be another
         own: settings of the workers that are not those that are shipped
     """
 
@@ -36,6 +38,7 @@ class Line:
     app: str = APP
     loses_board: bool = False
     is_control: bool = False
+    other_answers: bool = False
     own: dict[str, str] = field(default_factory=dict)
 
 
@@ -45,12 +48,12 @@ LINES: Final[dict[str, Line]] = {}
 
 def line(
     name: str, says: str, *, on: Collection[Servers] = ALL, app: str = APP, loses_board: bool = False,
-    is_control: bool = False, **own: str,
+    is_control: bool = False, other_answers: bool = False, **own: str,
 ) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:  # fmt: skip
     """Register a fault as a line."""
 
     def register(inflict: Callable[[Stage], None]) -> Callable[[Stage], None]:
-        LINES[name] = Line(name, says, inflict, on, app, loses_board, is_control, own)
+        LINES[name] = Line(name, says, inflict, on, app, loses_board, is_control, other_answers, own)
         return inflict
 
     return register

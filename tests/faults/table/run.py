@@ -31,7 +31,9 @@ CALLERS: Final = 6
 LEAST_FAULTS: Final = 4
 #: Jobs for each document of the shelf: about a fifth of the jobs writes one.
 JOBS_A_DOCUMENT: Final = 60
-#: A control waits so long for what will not come, any other line so long for what must, in seconds.
+#: A client waits so long for a job, and the run for all, in seconds. In a control much will not come.
+PATIENCE_S: Final = 240.0
+CONTROL_PATIENCE_S: Final = 20.0
 CONTROL_WAITS_S: Final = 15.0
 WAITS_S: Final = 180.0
 _LAST_WORDS: Final = 4
@@ -45,13 +47,13 @@ class House:
     library: Library
     mills: list[Querymill]
 
-    def clients(self, shelf: Shelf, recorder: Recorder, seed: int) -> list[Client]:
+    def clients(self, shelf: Shelf, recorder: Recorder, *, seed: int, patience_s: float = PATIENCE_S) -> list[Client]:
         """Return the callers of all clients."""
         model = self.stage.settings.embedding_model
         names = [f"c{number}.{caller}" for number in range(CLIENTS) for caller in range(CALLERS)]
         mills = [mill for mill in self.mills for _ in range(CALLERS)]
         return [
-            Client(name, mill, model, random.Random(f"{seed} {name}"), self.library, shelf, recorder)
+            Client(name, mill, model, random.Random(f"{seed} {name}"), self.library, shelf, recorder, patience_s)
             for name, mill in zip(names, mills, strict=True)
         ]
 
@@ -62,7 +64,7 @@ def open_house(servers: Servers, *, seed: int) -> Iterator[House]:
     with open_stage(servers, seed=seed) as stage:
         stage.hire(app=APP, settings={})
         house = House(stage, Library(f"library-{uuid4().hex[:8]}"), [stage.mill() for _ in range(CLIENTS)])
-        (librarian, *_) = house.clients(Shelf("", []), Recorder(), seed)
+        (librarian, *_) = house.clients(Shelf("", []), Recorder(), seed=seed)
         house.library.fill(librarian.ask)
         house.library.learn(librarian.ask)
         yield house
@@ -150,7 +152,8 @@ def run_line(house: House, line: Line, *, jobs: int, seed: int, out: Path) -> Co
     stage.hire(app=APP, settings={})
     run = Run(line, stage)
     shelf = Shelf.of(f"shelf-{uuid4().hex[:8]}", each=max(2, jobs // JOBS_A_DOCUMENT // len(KINDS)))
-    clients = house.clients(shelf, run.recorder, seed)
+    patience_s = CONTROL_PATIENCE_S if line.is_control else PATIENCE_S
+    clients = house.clients(shelf, run.recorder, seed=seed, patience_s=patience_s)
     # So that each kind can be searched.
     together([partial(clients[place].put, document) for place, document in enumerate(shelf.documents[: len(KINDS)])])
     stage.hire(app=line.app, settings=line.own)
@@ -161,4 +164,5 @@ def run_line(house: House, line: Line, *, jobs: int, seed: int, out: Path) -> Co
         run.recorder.write(out / f"{line.name.replace(' ', '-')}-{stage.servers}-{seed}.jsonl")
     if run.broken:
         raise RuntimeError(f"the fault did not come about: {run.broken}")
-    return count(run.recorder.history)
+    history = run.recorder.history
+    return count([each for each in history if each.kind != "answer"] if line.other_answers else history)

@@ -16,13 +16,14 @@ from querymill import Querymill, Settings
 from querymill_embedded import Stack, StackPart, temporary_stack
 from querymill_shared.board.connections import open_commands
 from querymill_workers.postgres.migrate import migrate
-from tests.fakes.lists import lists
+from tests.fakes.lists import Lists, lists
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.proxy import Network
 from tests.fakes.rabbit import Rabbit, rabbit
 from tests.fakes.worker import WorkerProcess
 from tests.faults.table import models
 from tests.fixtures.clocks import SteppedServer, stepped_server
+from tests.fixtures.disks import small_disk
 from tests.fixtures.faults import network_before, through
 from tests.fixtures.releases import unpacked_former
 from tests.fixtures.stacks import kill_part
@@ -32,6 +33,7 @@ from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
 Servers = Literal["valkey", "rabbitmq", "cluster"]
 WORKERS: Final = 3
 THREADS: Final = 8
+BOARD_DISK_MB: Final = 400
 
 
 @dataclass
@@ -41,7 +43,8 @@ class Stage:
     Attributes:
         board: the server of the board, unless that is on a cluster
         cluster: the cluster of the board, if it is on one
-        broker: the RabbitMQ of the bells, if they ride on one
+        broker: what carries the bells, if it is not the board's own server
+        disk: what the data of the board are on, if a small disk can be mounted here
         at_board: the network between the workers and the board
         at_store: the network between the workers and PostgreSQL
         callers: the network between the clients and the board
@@ -52,7 +55,8 @@ class Stage:
     provider: OpenAIServer
     board: SteppedServer | None
     cluster: ValkeyCluster | None
-    broker: Rabbit | None
+    broker: Rabbit | Lists | None
+    disk: Path | None
     at_board: Network
     at_store: Network
     callers: Network
@@ -63,6 +67,7 @@ class Stage:
     straight_database: str
     workers: list[WorkerProcess] = field(default_factory=list)
     starting: list[threading.Thread] = field(default_factory=list)
+    former: dict[str, str] | None = None
     _hired: tuple[str, dict[str, str]] | None = None
 
     def mill(self) -> Querymill:
@@ -129,8 +134,15 @@ class Stage:
         with self.database() as database:
             (postgres,) = database.execute("SHOW server_version").fetchone() or ("",)
         valkey = told.get("valkey_version") or next(iter(told.values()))["valkey_version"]
-        rabbit = f", RabbitMQ {self.broker.ask('version')[0][0]}" if self.broker is not None else ""
+        rabbit = f", RabbitMQ {self.broker.ask('version')[0][0]}" if isinstance(self.broker, Rabbit) else ""
         return f"Valkey {valkey}, PostgreSQL {postgres}{rabbit}"
+
+    def forget_replies(self) -> None:
+        """Take what models said before from the board."""
+        board = self.look()
+        for pattern in ("qm:*vector:*", "qm:*chat:*"):
+            for key in board.scan_iter(pattern, count=1_000):
+                board.delete(key)
 
     def pause(self, least_s: float, most_s: float) -> None:
         """Let some time pass, by chance."""
@@ -147,8 +159,9 @@ def open_stage(servers: Servers, *, seed: int) -> Iterator[Stage]:
         database_url = stack.environment()["DATABASE_URL"]
         migrate(database_url)
         cluster = running.enter_context(valkey_cluster()) if servers == "cluster" else None
-        board = None if cluster is not None else running.enter_context(stepped_server(fsync="everysec"))
-        broker = running.enter_context(rabbit()) if servers == "rabbitmq" else None
+        disk = running.enter_context(small_disk(BOARD_DISK_MB))
+        board = None if cluster else running.enter_context(stepped_server(fsync="everysec", data=disk))
+        broker = _broker_for(servers, running)
         board_url = cluster.url if cluster is not None else _url_of(board)
         before = (board_url, database_url, board_url)
         at_board, at_store, callers = (running.enter_context(network_before(url)) for url in before)
@@ -158,15 +171,23 @@ def open_stage(servers: Servers, *, seed: int) -> Iterator[Stage]:
             "EMBEDDING_BASE_URL": provider.url, "EMBEDDING_MODEL": "multilingual-e5-small", "CHAT_MODEL": "scripted",
         }  # fmt: skip
         if broker is not None:
-            environment["CELERY_BROKER_URL"] = broker.url("1")
-        if cluster is not None:
-            environment["CELERY_BROKER_URL"] = running.enter_context(lists()).url()
+            environment["CELERY_BROKER_URL"] = broker.url("1") if isinstance(broker, Rabbit) else broker.url()
         seen = environment if cluster else environment | {"REDIS_URL": through(board_url, callers)}
         settings = Settings.model_validate({name.lower(): value for name, value in seen.items()})
         yield Stage(
-            servers, stack, provider, board, cluster, broker, at_board, at_store, callers, environment, settings,
+            servers, stack, provider, board, cluster, broker, disk, at_board, at_store, callers, environment, settings,
             random.Random(seed), running, database_url,
         )  # fmt: skip
+
+
+def _broker_for(servers: Servers, running: ExitStack) -> Rabbit | Lists | None:
+    match servers:
+        case "rabbitmq":
+            return running.enter_context(rabbit())
+        case "cluster":
+            return running.enter_context(lists())
+        case "valkey":
+            return None
 
 
 def _url_of(board: SteppedServer | None) -> str:
@@ -176,5 +197,19 @@ def _url_of(board: SteppedServer | None) -> str:
 
 def former_environment(stage: Stage) -> dict[str, str]:
     """Return what makes a process run the last release."""
-    folder = Path(stage.running.enter_context(tempfile.TemporaryDirectory(prefix="qm-former-")))
-    return unpacked_former(folder).environment
+    if stage.former is None:
+        folder = Path(stage.running.enter_context(tempfile.TemporaryDirectory(prefix="qm-former-")))
+        stage.former = unpacked_former(folder).environment
+    return stage.former
+
+
+@contextmanager
+def replaced(stage: Stage, environment: Mapping[str, str], *options: str) -> Iterator[None]:
+    """Let another worker stand in for one for a while. Both end as they do when a fleet is updated."""
+    worker = stage.any_worker()
+    worker.terminate()
+    other = WorkerProcess({**stage.environment, **environment}, threads=THREADS, name="other", options=options)
+    with other:
+        yield
+        other.terminate()
+    worker.start()

@@ -1,8 +1,14 @@
 """Lines about workers: killed, frozen, ended, and of two releases."""
 
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from tests.faults.table.lines import line
-from tests.faults.table.stage import Stage
-from tests.fixtures.faults import freeze, thaw
+from tests.faults.table.stage import Stage, former_environment, replaced
+from tests.fixtures.clocks import SteppedClock
+from tests.fixtures.faults import WAITING, freeze, thaw
+from tests.fixtures.releases import QUIET
 
 
 @line("calm", "nothing; what every other line is compared with")
@@ -39,3 +45,57 @@ def freeze_worker(stage: Stage) -> None:
         stage.pause(6, 14)
     finally:
         thaw(victim)
+
+
+@line(
+    "workers ended in a commit", "SIGTERM of a worker that waits for a lock inside a transaction; then the lock is free"
+)
+def end_in_commit(stage: Stage) -> None:
+    """Hold a table until a worker waits for it, and end that worker."""
+    victim = stage.any_worker()
+    assert victim.process is not None
+    others = [worker for worker in stage.workers if worker is not victim]
+    for other in others:
+        freeze(other)
+    try:
+        with stage.database() as barrier, barrier.transaction():
+            barrier.execute("LOCK TABLE word_entries IN ACCESS EXCLUSIVE MODE")
+            _await_a_waiter(stage)
+            victim.process.terminate()
+    finally:
+        for other in others:
+            thaw(other)
+    victim.terminate()
+    stage.start_soon(victim)
+
+
+def _await_a_waiter(stage: Stage) -> None:
+    """Wait until somebody waits for a lock, for some seconds: there may be no write just now."""
+    until = time.monotonic() + 3
+    with stage.database() as looking:
+        while time.monotonic() < until:
+            if looking.execute(WAITING).fetchone() != (0,):
+                return
+            time.sleep(0.02)
+
+
+@line(
+    "two releases", "a worker is ended and replaced by one of the last release, and that by one of this one again",
+    other_answers=True,
+)  # fmt: skip
+def roll(stage: Stage) -> None:
+    """Replace one, and go back."""
+    with replaced(stage, former_environment(stage), *QUIET):
+        stage.pause(2, 4)
+
+
+@line("a worker's clock", "the clock of a worker is stepped by an hour ahead, an hour back, and five seconds back")
+def step_worker(stage: Stage) -> None:
+    """Step it, and put it right."""
+    with TemporaryDirectory(prefix="qm-clock-") as folder:
+        clock = SteppedClock(Path(folder))
+        # A worker that is forked would have loaded its clock before.
+        with replaced(stage, clock.environment | {"PYTHONPATH": ""}):
+            for seconds in (3_600, -3_600, -5, 0):
+                clock.step(seconds)
+                stage.pause(1, 2)
