@@ -6,6 +6,7 @@ A test says what each request gets: a latency, a status, headers, or bytes that 
 import json
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -188,6 +189,11 @@ def is_harmless(request: dict[str, Any]) -> bool:
 class _Http(ThreadingHTTPServer):
     #: With five, as by default, connections of a fleet that calls all at once are reset now and then.
     request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that was killed or cut off in the middle of a request."""
+        if not isinstance(sys.exception(), OSError | json.JSONDecodeError):
+            super().handle_error(request, client_address)
 
 
 class OpenAIServer:

@@ -31,7 +31,7 @@ from querymill import (
 from querymill_shared.contracts.jobs import JobRequest
 from tests.fakes.vectors import vector_of
 from tests.faults.histories.operations import NEVER
-from tests.faults.table.library import Document, Library, Shelf, digest_of, word_in
+from tests.faults.table.library import KINDS, Document, Library, Shelf, digest_of, word_in
 from tests.faults.table.recording import Countdown, Recorder
 
 _TRIES: Final = 3
@@ -130,7 +130,8 @@ class Client:
         self._run(Reindex(collection=self.shelf.collection, of=self._any_document().kind))
 
     def _reembed(self) -> None:
-        kind = self._any_document().kind
+        # Modules of the library have no vectors.
+        kind = self.chances.choice([kind for kind in KINDS if kind != "modules"])
         self._run(Reembed(collection=self.library.collection, retriever=kind, model=self.model))
 
     def _cancel(self) -> None:

@@ -11,7 +11,7 @@ from typing import Final, get_args
 from tests.faults.table import controls, provider, servers, workers  # noqa: F401  # they register their lines
 from tests.faults.table.lines import LINES, Line
 from tests.faults.table.page import PAGE, render
-from tests.faults.table.results import RESULTS, Result, add_results, read_results, result_of
+from tests.faults.table.results import RESULTS, Result, add_results, present_commit, read_results, result_of
 from tests.faults.table.run import House, open_house, run_line
 from tests.faults.table.stage import Servers
 
@@ -22,12 +22,14 @@ def main(arguments: Sequence[str]) -> int:
     """Run what the arguments ask for; returns 1 if a promise was broken, or a control shows nothing."""
     asked = _parser().parse_args(arguments)
     seed = random.SystemRandom().randrange(1_000_000) if asked.seed is None else asked.seed
-    print(f"seed {seed}; histories in {asked.out}", flush=True)
+    # What is run is what is there now, whatever is edited meanwhile.
+    commit = present_commit()
+    print(f"seed {seed}, commit {commit}; histories in {asked.out}", flush=True)
     failed = False
     for on in asked.servers:
         with open_house(on, seed=seed) as house:
             for line in _chosen(asked.lines, on):
-                result = _run(house, line, asked.jobs, seed, asked.out)
+                result = _run(house, line, asked, seed=seed, commit=commit)
                 failed |= result is None or not is_as_it_should_be(line, result)
                 if result is not None and not asked.dry:
                     add_results([result], RESULTS)
@@ -42,16 +44,19 @@ def is_as_it_should_be(line: Line, result: Result) -> bool:
     return bool(broken) is line.is_control
 
 
-def _run(house: House, line: Line, jobs: int, seed: int, out: Path) -> Result | None:
+def _run(house: House, line: Line, asked: argparse.Namespace, *, seed: int, commit: str) -> Result | None:
     begun, on = time.monotonic(), house.stage.servers
     try:
-        counts = run_line(house, line, jobs=jobs, seed=seed, out=out)
+        counts = run_line(house, line, jobs=asked.jobs, seed=seed, out=asked.out)
     except RuntimeError as error:
         print(f"{line.name} on {on}: {error}", flush=True)
         return None
     took_s = time.monotonic() - begun
     print(f"{line.name} on {on}, {took_s:.0f} s: {counts}", flush=True)
-    return result_of(line, on, counts, seed=seed, jobs=jobs, versions=house.stage.versions(), took_s=took_s)
+    versions = house.stage.versions()
+    return result_of(
+        line, on, counts, seed=seed, jobs=asked.jobs, commit=commit, versions=versions, took_s=took_s
+    )  # fmt: skip
 
 
 def _chosen(names: str | None, on: Servers) -> list[Line]:

@@ -55,4 +55,9 @@ class Countdown:
         """Whether there is another job to submit."""
         with self._lock:
             self.left -= 1
-            return self.left >= 0 or not self.may_end()
+            return not self.is_over
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing left to submit."""
+        return self.left < 0 and self.may_end()

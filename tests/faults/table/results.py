@@ -37,11 +37,11 @@ class Result:
 
 
 def result_of(
-    line: Line, servers: Servers, counts: Counts, *, seed: int, jobs: int, versions: str, took_s: float
+    line: Line, servers: Servers, counts: Counts, *, seed: int, jobs: int, commit: str, versions: str, took_s: float
 ) -> Result:  # fmt: skip
-    """Return a run with this machine, commit and day."""
+    """Return a run with this machine and day."""
     day = datetime.now(UTC).date().isoformat()
-    return Result(line.name, servers, seed, jobs, day, _commit(), _machine(), versions, round(took_s), counts)
+    return Result(line.name, servers, seed, jobs, day, commit, _machine(), versions, round(took_s), counts)
 
 
 def read_results(path: Path = RESULTS) -> list[Result]:
@@ -61,7 +61,8 @@ def add_results(results: Iterable[Result], path: Path = RESULTS) -> None:
         file.writelines(json.dumps(asdict(result)) + "\n" for result in results)
 
 
-def _commit() -> str:
+def present_commit() -> str:
+    """Return the commit of this tree, with a "+" if files other than those of the page differ from it."""
     commit, changed = _git("rev-parse", "--short=10", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
     own = {"results.jsonl", "README.md"}
     others = [each for each in changed.splitlines() if Path(each[3:]).name not in own]

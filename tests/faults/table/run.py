@@ -28,7 +28,7 @@ CLIENTS: Final = 3
 #: Each client, as a process of a backend, has some threads that ask.
 CALLERS: Final = 6
 #: Each fault is met so often at least, even if the jobs are done before.
-LEAST_FAULTS: Final = 4
+LEAST_FAULTS: Final = 3
 #: Jobs for each document of the shelf: about a fifth of the jobs writes one.
 JOBS_A_DOCUMENT: Final = 60
 #: A client waits so long for a job, and the run for all, in seconds. In a control much will not come.
@@ -80,9 +80,10 @@ class Run:
     faults: int = 0
     broken: list[str] = field(default_factory=list)
 
-    def inflict_until(self, over: threading.Event) -> None:
-        """Bring the fault about again and again, at least so often, with some time between."""
-        while not over.wait(self.stage.chances.uniform(1.0, 3.0)) or self.faults < LEAST_FAULTS:
+    def inflict_during(self, countdown: Countdown) -> None:
+        """Bring the fault about again and again, with some time between, while jobs are submitted."""
+        while not countdown.is_over:
+            self.stage.pause(1, 3)
             try:
                 with self.recorder.during(self.line.name):
                     self.line.inflict(self.stage)
@@ -93,14 +94,12 @@ class Run:
 
     def work(self, clients: list[Client], jobs: int) -> None:
         """Let the clients work while the fault comes about."""
-        over = threading.Event()
-        inflicting = threading.Thread(target=self.inflict_until, args=(over,))
         countdown = Countdown(jobs, lambda: self.faults >= LEAST_FAULTS or bool(self.broken))
+        inflicting = threading.Thread(target=self.inflict_during, args=(countdown,))
         inflicting.start()
         try:
             together([partial(client.work, countdown) for client in clients])
         finally:
-            over.set()
             inflicting.join()
         self.stage.await_starts()
 

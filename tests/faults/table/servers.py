@@ -17,6 +17,10 @@ from tests.faults.table.stage import Stage
 from tests.fixtures.disks import filled
 
 QUEUES = [queue.value for queue in Queue]
+#: Ends all sessions of the user but those of some processes.
+_END_OTHERS = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = current_user AND NOT pid = ANY(%s)
+"""
 
 
 @line("board killed", "kill -9 of the board's server, which is started with its file after up to 2 s", on=SINGLE)
@@ -205,20 +209,21 @@ def end_backends(stage: Stage) -> None:
     """End them."""
     for _ in range(5):
         with stage.database() as database:
-            database.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE usename = current_user AND pid <> pg_backend_pid()"
-            )
+            database.execute(_END_OTHERS, [[database.info.backend_pid]])
         stage.pause(0.3, 0.5)
 
 
 @line("connections exhausted", "somebody else holds all connections of PostgreSQL for 3 to 8 s")
 def exhaust(stage: Stage) -> None:
-    """Take what is left, and end what others have, until none is left."""
+    """Take what is left, end what others have, and take that too."""
     with ExitStack() as held:
-        with suppress(psycopg.OperationalError):
-            for _ in range(200):
-                held.enter_context(stage.database())
+        ours: list[int] = []
+        for _ in range(3):
+            with suppress(psycopg.OperationalError):
+                while True:
+                    connection = held.enter_context(stage.database())
+                    ours.append(connection.info.backend_pid)
+            connection.execute(_END_OTHERS, [ours])
         stage.pause(3, 8)
 
 
