@@ -44,6 +44,8 @@ class Troubles:
         #: When the board lost something, in microseconds: from, to.
         self.lost: list[tuple[int, int]] = []
         self.happened: list[Fault] = []
+        #: What the server's disk has, and since when, of a server that is about to die.
+        self._tails: list[list[Any]] = []
 
     def at_board(self, connection: SimulatedConnection, sent: bytes) -> None:
         """Have commands go to the board's server."""
@@ -183,19 +185,29 @@ class Troubles:
         self._server.is_down = False
 
     def _lose_tail(self, seconds: float) -> None:
-        kept, since = self._server.remember(), self._scheduler.now
+        on_disk = [self._server.remember(), self._scheduler.now]
+        self._tails.append(on_disk)
 
         def die() -> None:
             self._scheduler.note(b"the server dies, and has lost its last second")
+            kept, since = on_disk
             self._restart(0.5, kept=kept, since=since)
+            self._tails.remove(on_disk)
 
         self._scheduler.spawn(self._outside, die, "server", after=int(seconds * SECOND))
+
+    def _wait_for_disk(self) -> bytes:
+        """Wait until the server writes to its disk, as it does once a second."""
+        self._scheduler.pass_time(self._scheduler.chances.randrange(SECOND))
+        for on_disk in self._tails:
+            on_disk[:] = [self._server.remember(), self._scheduler.now]
+        return b"*2\r\n:1\r\n:0\r\n"
 
     def _perform(self, connection: SimulatedConnection, commands: Sequence[Sequence[bytes]]) -> None:
         for place, command in enumerate(commands):
             if place and self._scheduler.chances.random() < 0.02:
                 self._scheduler.pass_time(self._latency())
-            reply = self._server.perform(command)
+            reply = self._wait_for_disk() if command[0] == b"WAITAOF" else self._server.perform(command)
             if reply == NOTHING and command[0] in _WAITING:
                 connection.wait_at_server(command)
             else:

@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 from querymill_shared.board import scripts
 from querymill_workers.dispatch import run_step
+from querymill_workers.inference import account
 from querymill_workers.jobs.heartbeat import HeartbeatThread
 from querymill_workers.versions import memory
 from querymill_workers.versions.ports import Standing
@@ -42,6 +43,17 @@ def _pass(*_: Any) -> None:
     """Do nothing."""
 
 
+def _in_account(name: str, old: str, new: str) -> Mutation:
+    """Replace a text in the scripts of an account."""
+    read = account._script.__wrapped__
+
+    def changed(*names: str) -> str:
+        return str(read(*names).replace(old, new))
+
+    assert old in read("reserve") + read("report"), f"{name}: the script has changed"
+    return Mutation(name, place=account, attribute="_script", instead=changed)
+
+
 MUTATIONS: Final = (
     *_in_scripts(),
     Mutation("versions: a tombstone is dropped", place=memory._Entry, attribute="drop", instead=_drop_nothing),
@@ -49,6 +61,8 @@ MUTATIONS: Final = (
     Mutation("sweeper: a deadline is ignored", place=run_step, attribute="settle_at_deadline", instead=_pass),
     Mutation("heartbeat: the dead stay", place=HeartbeatThread, attribute="_release_dead", instead=_pass),
     Mutation("heartbeat: lost claims stay", place=HeartbeatThread, attribute="_put_back_lost", instead=_pass),
+    _in_account("account: a call is not charged", "\nspend(requests, at)\n", "\n"),
+    _in_account("account: more is given back than was taken", "-tonumber(ARGV[2])", "-1"),
 )  # fmt: skip
 
 

@@ -57,6 +57,8 @@ class Plan:
     look_s: float
     asks: Sequence[Ask]
     faults: Sequence[Fault]
+    #: Whether it is about calls of a provider under a limit instead: see budgets.py.
+    is_budget: bool = False
 
     def ask_of(self, number: int) -> Ask | None:
         """Return an ask."""
@@ -71,7 +73,7 @@ class Plan:
         return replace(self, faults=[fault for place, fault in enumerate(self.faults) if place not in gone])
 
     def __str__(self) -> str:
-        asks = "\n".join(f"  {ask}" for ask in self.asks)
+        asks = "  calls of a provider" if self.is_budget else "\n".join(f"  {ask}" for ask in self.asks)
         faults = "\n".join(f"  {fault}" for fault in self.faults)
         return f"seed {self.seed}: {self.workers} workers with {self.slots} threads\nasks\n{asks}\nfaults\n{faults}"
 
@@ -86,16 +88,21 @@ _TROUBLES: Final[dict[Trouble, tuple[int, float, float]]] = {
 }  # fmt: skip
 
 
+#: The share of the schedules that are about budgets.
+BUDGETS: Final = 0.1
+
+
 def plan_of(seed: int) -> Plan:
     """Return the plan of a seed."""
     chances = random.Random(seed)
-    asks = _asks(chances)
+    is_budget = chances.random() < BUDGETS
+    asks = [] if is_budget else _asks(chances)
     count = chances.choice((0, 1, 1, 2, 2, 3, 3, 4, 5, 7))
     span = 60 + 45 * len(asks)
     faults = sorted((_fault(chances, span) for _ in range(count)), key=lambda fault: fault.call)
     return Plan(
         seed, workers=chances.choice((1, 2, 2, 3)), slots=chances.choice((1, 2, 4)),
-        look_s=chances.choice((0.1, 0.5, 1.0)), asks=asks, faults=faults,
+        look_s=chances.choice((0.1, 0.5, 1.0)), asks=asks, faults=faults, is_budget=is_budget,
     )  # fmt: skip
 
 

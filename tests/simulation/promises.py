@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from pydantic_core import from_json
+
 from tests.simulation.scheduler import SECOND
 
 #: The states and events that end a job.
@@ -29,6 +31,8 @@ class JobHistory:
     events: list[tuple[str, str]] = field(default_factory=list)
     ends: int = 0
     is_gone: bool = False
+    #: The steps that were told to be done.
+    closed: set[str] = field(default_factory=set)
     #: When it was done first, and with which result.
     done_at: int | None = None
     result: str = ""
@@ -64,6 +68,7 @@ class Histories:
             kept = {entry[0] for entry in ask("XRANGE", stem + "events", "-", "+")}
             job.events = [event for event in job.events if event[0] in kept]
             job.ends = sum(event in LAST for _, event in job.events)
+            job.closed.clear()
 
     def open_jobs(self) -> list[str]:
         """Return the jobs that have not ended."""
@@ -72,7 +77,7 @@ class Histories:
     def _event(self, job_id: str, event_id: str, event: str, body: str) -> None:
         job = self.jobs.setdefault(job_id, JobHistory(began=self.now))
         if event == "queued":
-            job.ends, job.events = 0, []
+            job.ends, job.events, job.closed = 0, [], set()
         if job.ends:
             self._break("one end", f"{job_id} was told {event} after its end")
         if job.events and not _is_later(event_id, job.events[-1][0]):
@@ -81,8 +86,28 @@ class Histories:
         if event in LAST:
             job.ends += 1
             job.ended = self.now
-        if event == "done" and job.done_at is None:
+        if event == "stage_finished":
+            self._closed(job_id, job, body)
+        if event == "done":
+            self._done(job_id, job, body)
+
+    def _closed(self, job_id: str, job: JobHistory, body: str) -> None:
+        """A step is done once: what another attempt does later counts for nothing."""
+        told = from_json(body)
+        if told["state"] != "done":
+            return
+        if told["stage"] in job.closed:
+            self._break("a step is done once", f"{told['stage']} of {job_id} was done again")
+        job.closed.add(told["stage"])
+
+    def _done(self, job_id: str, job: JobHistory, body: str) -> None:
+        """What is complete lacks no step."""
+        if job.done_at is None:
             job.done_at, job.result = self.now, self.result_of(job_id)
+        read = self._ask("HGETALL", f"qm:{{{job_id[0]}}}:{job_id}:steps")
+        states = [state for field, state in zip(read[::2], read[1::2], strict=True) if field.endswith(".state")]
+        if from_json(body)["complete"] and not set(states) <= {"done", "failed"}:
+            self._break("what is complete lacks nothing", f"{job_id} is done, and its steps are {states}")
 
     def result_of(self, job_id: str) -> str:
         """Return the result of a job as JSON, "" if there is none."""

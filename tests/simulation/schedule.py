@@ -19,6 +19,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.dispatch import sweeper
 from tests.simulation import endings, threads
 from tests.simulation.asks import Asked, request_of
+from tests.simulation.budgets import Budget
 from tests.simulation.faults import Troubles
 from tests.simulation.fleet import Worker
 from tests.simulation.plans import Ask, Plan
@@ -61,11 +62,14 @@ class Schedule:
             self.histories.go_back,
         )  # fmt: skip
         self.asked: list[Asked] = []
+        self.budget = Budget(plan, self.scheduler, self.server, self.troubles)
         self._open_asks = 0
 
     def run(self) -> Outcome:
         """Run it."""
-        for number in range(self.plan.workers):
+        if self.plan.is_budget:
+            self.budget.begin()
+        for number in range(0 if self.plan.is_budget else self.plan.workers):
             self._begin_worker(f"w{number}")
         for ask in self.plan.asks:
             self._open_asks += 1
@@ -79,6 +83,7 @@ class Schedule:
         if not broken:
             stored = self.stores.look().reports.stored  # type: ignore[attr-defined]  # those in memory
             texts = {key[1]: value.report.pages[0].text for key, value in stored.items()}
+            broken += self.budget.broken()
             broken += endings.broken_at_end(self.asked, self.histories, self.troubles, texts)
         self.scheduler.close()
         return Outcome(
@@ -93,14 +98,15 @@ class Schedule:
     def _is_over(self) -> bool:
         if self.histories.broken:
             return True
-        return not self._open_asks and not self.histories.open_jobs()
+        return not self._open_asks and not self.budget.open and not self.histories.open_jobs()
 
     def _begin_worker(self, name: str) -> None:
         Worker(name, self.scheduler, self.server, self.stores, self.troubles, self.settings, self.plan.slots)
 
     def _begin_again(self, process: Process, in_s: float) -> None:
         if process.name.startswith("caller"):
-            self._open_asks -= 1
+            self._open_asks -= not self.plan.is_budget
+            self.budget.open -= self.plan.is_budget
             return
         again = Process(process.name)
         self.scheduler.spawn(again, lambda: self._begin_worker(process.name), "again", after=int(in_s * SECOND))
@@ -160,6 +166,7 @@ def _quiet(_: object) -> None:
 @contextmanager
 def simulating() -> Iterator[Settings]:
     """Have schedules run in this process: nothing waits, logs or asks the time but by their scheduler."""
+    logging.disable(logging.CRITICAL)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     settings = Settings()
     with threads.installed():

@@ -30,4 +30,4 @@ def test_a_seed_gives_the_same_schedule_in_every_process() -> None:
 
 
 #: Schedules of one part.
-PART = 50
+PART = 125

@@ -216,3 +216,13 @@ def test_another_programs_key_in_the_place_of_the_clock_stops_nobody(request: py
         client.delete("qm:{0}:clock")
         client.set("qm:{0}:clock", "of another program")
     assert world.version() > first
+
+
+def test_what_confirms_the_first_version_is_on_the_disk_before_its_write_is_begun(world: World) -> None:
+    with closing(redis.Redis.from_url(world.settings.redis_url)) as client:
+        waits: list[int] = []
+        for _ in range(2):
+            world.version()
+            stats: dict[str, dict[str, int]] = client.info("commandstats")
+            waits.append(stats["cmdstat_waitaof"]["calls"])
+    assert waits[0] == waits[1] >= 1

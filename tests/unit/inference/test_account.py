@@ -95,6 +95,13 @@ def test_a_grant_begins_after_its_wait_and_holds_the_epoch_it_was_given_in() -> 
     assert (counted(mine, "budget_granted/normal"), counted(mine, "budget_waited_ms/normal")) == (1, 1_500)
 
 
+def test_a_grant_that_was_long_on_the_way_begins_no_earlier_than_the_account_said() -> None:
+    mine = account(ScriptedRedis([b"granted", 5_000, b"0"]))
+    # The account decides when the question arrives, 8 s after it was sent: at 108 s it grants 113 s.
+    mine._clock = iter((100.0, 108.0)).__next__
+    assert mine.reserve(lane=Lane.INTERACTIVE, tokens=1, until=None).at == 113.0
+
+
 @pytest.mark.parametrize(("until", "max_wait_ms"), [(None, -1), (100.25, 250), (100.0, 0), (50.0, 0)])
 def test_a_call_waits_no_longer_than_its_deadline(until: float | None, max_wait_ms: int) -> None:
     redis = ScriptedRedis([b"granted", 0, b"0"])

@@ -5,10 +5,14 @@ that is accepted then is begun only after a worker has looked for larger version
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from querymill_shared.board import keys
 from querymill_shared.board.calls import ScriptCall, VersionUnknown
 
+#: Waits until what a connection has written is in the server's log on its disk, for at most two seconds. A server that
+#: keeps no such log refuses it, and a cluster cannot be asked: nobody says which of its servers is meant.
+ON_DISK: Final = ("WAITAOF", 1, 0, 2_000)
 #: Returns the largest version (µs) that is stored and not below a number, or 0 if there is none.
 LargestStored = Callable[[int], int]
 

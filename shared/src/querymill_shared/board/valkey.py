@@ -155,7 +155,7 @@ class ValkeyBoard(SweptBoard):
         claiming = calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s, life=life, limit=limit)
         claimed = self._run(claiming)
         if isinstance(claimed, VersionUnknown):
-            self._run(ordering.confirm(claimed, self._largest_stored(claimed.base_us)))
+            self._confirm(claimed)
             claimed = self._run(claiming)
         if isinstance(claimed, VersionUnknown):  # the server was started again: the sweeper rings for the step
             return Claims()
@@ -163,6 +163,16 @@ class ValkeyBoard(SweptBoard):
             return claimed
         left_ms = [self._run(calls.leave(unread)) for unread in claimed]
         raise UnreadableJob(job_id, claimed[0].broken, left_for_s=left_ms[0] / 1000)
+
+    def _confirm(self, asked: VersionUnknown) -> None:
+        """Give the writes since the server was started their versions, on its disk before one of them is begun."""
+        confirming = ordering.confirm(asked, self._largest_stored(asked.base_us))
+        commands = [command_of(confirming), *([] if cluster_of(self._client) else [ordering.ON_DISK])]
+        confirmed, *_ = run_commands(self._client, commands)
+        if isinstance(confirmed, NoScriptError):
+            self._load(confirming.script)
+            confirmed, *_ = run_commands(self._client, commands)
+        parsed(confirming, confirmed)
 
     @override
     def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:

@@ -213,7 +213,8 @@ class Account:
                     self.fleet_counters.count("budget_waited_ms/" + lane, ms)
                     if call:
                         self._slots.hold(call)
-                    return Grant(lane, tokens, now + ms / 1000, reply[2].decode(), call)
+                    # From the reply on: a question that was long on the way must not begin before its turn.
+                    return Grant(lane, tokens, self._clock() + ms / 1000, reply[2].decode(), call)
                 case "later":
                     self.fleet_counters.count("budget_waited_ms/" + lane, ms)
                     _sleep_about(min(ms, 1000))

@@ -7,8 +7,11 @@ local clock, largest = KEYS[1], tonumber(ARGV[1])
 local version, asked, confirmed, base = unpack(redis.call('HMGET', clock, 'version', 'asked', 'confirmed', 'base'))
 version, confirmed = tonumber(version) or 0, tonumber(confirmed) or 0
 asked = math.max(tonumber(asked) or 0, tonumber(ARGV[2]))
--- Another worker was first.
-if asked <= confirmed then return 0 end
+-- Another worker was first. It is written again, so that this one can wait until it is on the disk.
+if asked <= confirmed then
+  redis.call('HSET', clock, 'confirmed', confirmed)
+  return 0
+end
 local raised = math.max(0, largest + 1 - (tonumber(base) or version))
 if raised > 0 then
   for number = confirmed + 1, asked do redis.call('HSET', clock, 'raised/' .. number, string.format('%.0f', raised)) end
