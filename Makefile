@@ -58,11 +58,13 @@ test: .venv/ready  ## everything CI runs: check, then the suite against real ser
 	@$(MAKE) -j 2 types suite
 	@$(MAKE) rabbitmq
 
-nightly: .venv/ready .venv/fuzz check  ## also what is long: every floor, 500 examples of each property, an hour of fuzzing, then the faults
+nightly: .venv/ready .venv/fuzz check  ## also what is long: every floor, 500 examples of each property, 50,000 simulations, an hour of fuzzing, then the faults
 	@failed=0; $(BIN)/pytest $(SHARED) -m "" --hypothesis-profile=nightly --timeout 1800 --ignore tests/faults || failed=1; \
 	$(BIN)/pytest $(SHARED) -m "" --timeout 1800 --broker rabbitmq tests/system || failed=1; \
 	$(BIN)/pytest $(SHARED) -m "" --timeout 1800 $(THROUGH_GATEWAY) || failed=1; \
 	$(BIN)/python -m tests.fuzz --seconds 3600 || failed=1; \
+	$(BIN)/python -m tests.simulation --nightly 50000 --processes 2 --page || failed=1; \
+	$(BIN)/python -m tests.simulation --mutations --seeds 0:10000 --page || failed=1; \
 	$(BIN)/python -m tests.faults || failed=1; $(BIN)/python -m tests.faults --broker rabbitmq && exit $$failed
 
 # The types take as long as all else together.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
+from tests.simulation import page
 from tests.simulation.mutations import MUTATIONS, Mutation, mutated
 from tests.simulation.plans import Plan, plan_of
 from tests.simulation.schedule import Outcome, run, simulating
@@ -76,9 +77,9 @@ def find(mutation: Mutation, limit: int) -> tuple[int | None, str]:
     return None, ""
 
 
-def find_mutations(names: Sequence[str], limit: int) -> int:
-    """Print after how many schedules each mutation is found. Return how many are not."""
-    missed = 0
+def find_mutations(names: Sequence[str], limit: int, *, is_kept: bool) -> int:
+    """Print after how many schedules each mutation is found, and write the page. Return how many are not."""
+    missed, rows = 0, list[tuple[str, str, str]]()
     for mutation in MUTATIONS:
         if names and not any(name in mutation.name for name in names):
             continue
@@ -86,6 +87,9 @@ def find_mutations(names: Sequence[str], limit: int) -> int:
         missed += after is None
         said = "NOT FOUND" if after is None else f"found after {after} schedules: {promise}"
         print(f"{mutation.name:50} {said}", flush=True)
+        rows.append((mutation.name, "not found" if after is None else f"{after:,}", promise))
+    if is_kept:
+        page.write_mutations(rows)
     return missed
 
 
@@ -104,21 +108,33 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=1, help="how many processes share them")
     parser.add_argument("--replay", type=int, metavar="SEED", help="run one schedule, and print its trace")
     parser.add_argument("--mutations", nargs="*", metavar="NAME", help="look for defects that are put in on purpose")
+    parser.add_argument("--nightly", type=int, metavar="COUNT", help="so many schedules, after those of yesterday")
+    parser.add_argument("--page", action="store_true", help="write the page with what was found")
     parser.add_argument("--verbose", action="store_true", help="print a line for each schedule")
     asked = parser.parse_args()
     if asked.replay is not None:
         return replay(asked.replay)
-    first, last = map(int, asked.seeds.split(":"))
+    seeds = range(*map(int, asked.seeds.split(":")))
+    if asked.nightly is not None:
+        seeds = page.seeds_of_night(asked.nightly, page.today())
     if asked.mutations is not None:
-        return int(find_mutations(asked.mutations, min(MUTATION_LIMIT, last - first)) > 0)
+        return int(find_mutations(asked.mutations, min(MUTATION_LIMIT, len(seeds)), is_kept=asked.page) > 0)
+    return run_and_tell(seeds, asked.processes, is_kept=asked.page, is_verbose=asked.verbose)
+
+
+def run_and_tell(seeds: range, processes: int, *, is_kept: bool, is_verbose: bool) -> int:
+    """Run schedules, print what broke a promise, and write the page. Return 1 if one was broken."""
     began = time.perf_counter()
-    parts = run_all(range(first, last), asked.processes, is_verbose=asked.verbose)
-    took, count = time.perf_counter() - began, sum(part.count for part in parts)
-    failed = sum(len(part.failed) for part in parts)
+    parts = run_all(seeds, processes, is_verbose=is_verbose)
+    took = time.perf_counter() - began
+    failed = [seed for part in parts for seed in part.failed]
     for line in (line for part in parts for line in part.lines):
         print(line)
-    print(f"{count} schedules, {sum(part.calls for part in parts)} calls, {failed} failed, {took:.1f} s")
-    return int(failed > 0)
+    calls = sum(part.calls for part in parts)
+    print(f"{len(seeds)} schedules, {calls} calls, {len(failed)} failed, {took:.1f} s")
+    if is_kept:
+        page.write_schedules(seeds, calls, failed, took, processes)
+    return int(bool(failed))
 
 
 if __name__ == "__main__":

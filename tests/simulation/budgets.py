@@ -12,7 +12,7 @@ import redis
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import CallOutcome, FleetCounters
-from querymill_workers.inference.account import Account, RateLimitHeaders
+from querymill_workers.inference.account import Account, Grant, RateLimitHeaders
 from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, bucket_for
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.simulation import threads
@@ -49,7 +49,8 @@ class Budget:
         self._server = server
         self._troubles = troubles
         self._starts: list[Start] = []
-        self._pauses: list[tuple[float, float]] = []
+        #: When something was given back: it may be used later than it was meant for.
+        self._returned: list[float] = []
         self.open = 0
 
     def begin(self) -> None:
@@ -74,7 +75,8 @@ class Budget:
             for ends in starts[first:]:
                 used += getattr(ends, unit)
                 passed_ms = (ends.at - begins.at + ARRIVAL_S) * 1000
-                if used > bucket.burst + passed_ms / bucket.interval_ms + getattr(begins, unit) + 0.01:
+                returned = sum(at <= ends.at for at in self._returned) * (1 if unit == "requests" else TOKENS)
+                if used > bucket.burst + passed_ms / bucket.interval_ms + getattr(begins, unit) + returned + 0.01:
                     what = f"{used} {unit} within {ends.at - begins.at:.3f} s, of {limit} a minute"
                     return [Broken("a budget is not exceeded", f"{what} (at {ends.at:.3f} s)")]
         return []
@@ -100,7 +102,7 @@ class Budget:
             ("answered", "answered", "answered", "failed", "rejected", "unused", "limited")
         )
         if not account.still_holds(grant):
-            account.report(grant, "unused")
+            self._report(account, grant, "unused")
             return
         late = threads.monotonic() - grant.at
         if outcome != "unused":
@@ -108,5 +110,10 @@ class Budget:
             if late <= ARRIVAL_S:
                 self._starts.append(Start(self._scheduler.now / SECOND, 1, charged))
             self._troubles.at_provider(process, f"call as {lane}")
+        self._report(account, grant, outcome)
+
+    def _report(self, account: Account, grant: Grant, outcome: CallOutcome) -> None:
+        if outcome in ("unused", "rejected"):
+            self._returned.append(self._scheduler.now / SECOND)
         limits = RateLimitHeaders(retry_after_s=random.choice((1.0, 3.0))) if outcome == "limited" else None
         account.report(grant, outcome, tokens=TOKENS if outcome == "answered" else None, limits=limits)

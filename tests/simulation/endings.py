@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tests.simulation.asks import Asked, document_of
@@ -35,7 +35,7 @@ def broken_at_end(
     asked: Sequence[Asked], histories: Histories, troubles: Troubles, texts: Mapping[str, str]
 ) -> list[Broken]:
     """Return the promises that are broken. ``texts`` are those stored, by document."""
-    writes = list(_writes(asked, histories))
+    writes = list(_writes(_first_of_each_job(asked), histories))
     return [
         *_not_ended(asked, histories, troubles),
         *_late(asked, histories, troubles),
@@ -93,6 +93,16 @@ def _doubled(asked: Sequence[Asked], troubles: Troubles) -> Iterator[Broken]:
     for key, known in jobs.items():
         if len(known) > 1:
             yield Broken("one job of a key", f"{key} leads to {sorted(known)}")
+
+
+def _first_of_each_job(asked: Sequence[Asked]) -> list[Asked]:
+    """Return the asks, of those that led to one job the first: who comes later with its key is led to what it did."""
+    first: dict[object, Asked] = {}
+    for place, each in enumerate(asked):
+        known = first.setdefault(each.job_id or place, each)
+        if known is not each and known.accepted_at is None:
+            first[each.job_id] = replace(each, asked_at=known.asked_at)
+    return list(first.values())
 
 
 def _writes(asked: Sequence[Asked], histories: Histories) -> Iterator[Write]:
