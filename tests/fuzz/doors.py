@@ -5,6 +5,7 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -28,7 +29,7 @@ from querymill_reading import archives, child
 from querymill_reading.document import Document, ReadLimits, Unreadable
 from querymill_reading.formats import FORMATS as DOCUMENTS
 from querymill_reading.formats import DocumentFormat
-from querymill_shared.board import calls
+from querymill_shared.board import calls, summaries, trails
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.contracts.events import decode_event
 from querymill_shared.contracts.filters import Retriever, read_condition
@@ -49,6 +50,11 @@ class Door:
     enter: Callable[[bytes], object]
     seeds: Callable[[], Sequence[bytes]]
     declared: tuple[type[Exception], ...] = ()
+
+    def take(self, content: bytes) -> None:
+        """Read something. What is not declared is raised."""
+        with suppress(*self.declared):
+            self.enter(content)
 
 
 def all_doors() -> dict[str, Door]:
@@ -160,6 +166,7 @@ def _board() -> Iterator[Door]:
     for queue in Queue:
         yield Door(f"bell-{queue.value}", partial(heard, task=task_of(queue)), seeds.bells)
     yield Door("board-record", _read_record, seeds.records, (UnknownJob, UnreadableJob))
+    yield Door("board-trail", _read_trail, seeds.trails, (UnknownJob, UnreadableJob))
     yield Door("board-request", decode_request, seeds.requests, (ValidationError,))
     yield Door("board-result", decode_result, seeds.results, (ValidationError,))
     yield Door("board-event", decode_event, seeds.events)
@@ -172,7 +179,15 @@ def _read_record(content: bytes) -> None:
     flat = [part.split("\x1e") if part else [] for part in (record, steps, hits, queries)]
     if any(len(each) % 2 for each in flat):
         return  # a hash has as many values as names
+    with suppress(UnknownJob):
+        summaries.summary(JOB_ID).parse([flat[0], "", ""])
     shown = calls.picture(JOB_ID).parse((flat, request))
     shown.for_caller()
     for step in shown.steps:
         _ = step.attempts, step.code, step.worker
+
+
+def _read_trail(content: bytes) -> None:
+    """Read what a job left behind, and what the job left whose work it shared."""
+    own, _, shared = content.decode(errors="replace").partition("\x1d")
+    trails.trail(JOB_ID).parse((own, shared)).for_caller()

@@ -185,6 +185,25 @@ def records() -> Sequence[bytes]:
     return found[:20]
 
 
+def trails() -> Sequence[bytes]:
+    """Return what jobs leave behind."""
+    fields = [
+        "kind",
+        "reports",
+        "collection",
+        "acme",
+        "lane",
+        "interactive",
+        "created",
+        "1715590800000",
+        "state",
+        "done",
+    ]
+    steps = [["original", "done", "1", "", "1715590800000", "1715590801000"]]
+    own = json.dumps([fields, steps])
+    return [own.encode(), f"{own}\x1d{own}".encode()]
+
+
 def lines(kind: str) -> Sequence[bytes]:
     """Return documents of a kind, as JSON lines."""
     messages = [{"message_id": "m1", "role": "user", "text": "The winch?", "created_at": "2024-05-13T09:00:00Z"}]

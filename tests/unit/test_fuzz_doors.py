@@ -9,7 +9,6 @@ from querymill_reading.archives import SUFFIXES
 from querymill_reading.formats import FORMATS as DOCUMENTS
 from tests.fixtures.short_forms import all_at_night
 from tests.fuzz import seeds
-from tests.fuzz.__main__ import enter
 from tests.fuzz.doors import all_doors
 
 DOORS = all_doors()
@@ -40,4 +39,10 @@ def test_a_door_takes_its_seeds_and_what_is_none(name: str) -> None:
     door = DOORS[name]
     assert door.seeds()
     for content in (*door.seeds(), b"", b"\0", b"[" * 5_000, b"\xff\xfe{}"):
-        enter(door, content)
+        door.take(content)
+
+
+@pytest.mark.parametrize("name", ["board-record", "board-trail"])
+def test_a_moment_that_no_clock_can_hold_makes_a_record_malformed(name: str) -> None:
+    for seed in DOORS[name].seeds():
+        DOORS[name].take(seed.replace(b"1715590800000", b"9" * 400))

@@ -26,7 +26,7 @@ from querymill_shared.board.picture import (
     SharedClaim,
     Verdict,
 )
-from querymill_shared.board.replies import accepted_s, counts_of, picture_of, request_of
+from querymill_shared.board.replies import MALFORMED, accepted_s, counts_of, picture_of, request_of
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Cancelled, Done, Event, Failed, ProgressEvent, StageFinished
@@ -315,7 +315,7 @@ def picture(job_id: str) -> ScriptCall[Picture]:
     def parse(returned: tuple[Sequence[Any], str]) -> Picture:
         try:
             shown = picture_of(returned[0], job_id, None)
-        except (KeyError, ValueError, TypeError) as error:
+        except MALFORMED as error:
             raise UnreadableJob(job_id, f"its record is malformed ({type(error).__name__})") from error
         if shown.record.is_over and not returned[1]:
             return shown

@@ -15,6 +15,8 @@ from querymill_shared.contracts.events import Event, decode_event
 from querymill_shared.contracts.jobs import JobRequest, decode_request
 from querymill_shared.hits import PackedHits
 
+#: What reading a record raises that another program has written: a field is missing, or no such value or number.
+MALFORMED: Final = (KeyError, ValueError, TypeError, AttributeError, OverflowError)
 #: A step that was never put back, as nearly all are.
 _NEVER: Final = SetbackCounts()
 #: The fields of a step that count, after its name: those of `SetbackCounts` in their order.
@@ -48,7 +50,7 @@ def picture_of(returned: Sequence[Any], job_id: str, request: JobRequest | None)
 
     Raises:
         UnknownJob: There is no record.
-        KeyError, ValueError, TypeError: The record is malformed.
+        KeyError, ValueError, TypeError, AttributeError, OverflowError: The record is malformed (`MALFORMED`).
     """
     record, steps, hits, queries = (pairs(part) for part in returned)
     if not record:

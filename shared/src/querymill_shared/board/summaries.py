@@ -6,7 +6,7 @@ from typing import Any
 from querymill_shared.board import keys
 from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import CANCELLED, Record
-from querymill_shared.board.replies import pairs, record_of
+from querymill_shared.board.replies import MALFORMED, pairs, record_of
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.values import value
 
@@ -34,7 +34,7 @@ def summary(job_id: str) -> ScriptCall[JobSummary]:
             raise UnknownJob(job_id)
         try:
             record = record_of(pairs(fields), job_id)
-        except (KeyError, ValueError) as error:
+        except MALFORMED as error:
             raise UnreadableJob(job_id, f"its record is malformed ({type(error).__name__})") from error
         if record.is_released:
             raise UnknownJob(job_id)

@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from querymill_shared.board import keys
 from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import Picture, Record
-from querymill_shared.board.replies import picture_of
+from querymill_shared.board.replies import MALFORMED, picture_of
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.settings import Settings
 
@@ -51,7 +51,7 @@ def trail(job_id: str) -> ScriptCall[Picture]:
             raise UnknownJob(job_id)
         try:
             return _picture(job_id, own, shared)
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
+        except MALFORMED as error:
             raise UnreadableJob(job_id, f"its trail is malformed ({type(error).__name__})") from error
 
     return ScriptCall("trail", keys.of_job(job_id, "trail"), [], parse)
