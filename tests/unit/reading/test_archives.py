@@ -71,3 +71,14 @@ def test_one_bad_member_costs_no_other(tmp_path: Path) -> None:
         "nnnnnnnnn": "its name is too long",
         "first.txt": "its name occurs twice in the archive",
     }
+
+
+@pytest.mark.parametrize(("name", "why"), [(b"\0", "its path leads out of the archive"), (b".", "it has no name")])
+def test_a_member_without_a_name_is_left_out_and_the_others_are_read(tmp_path: Path, name: bytes, why: str) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("?", b"x")
+        archive.writestr("a.txt", b"x")
+    raw = (tmp_path / "a.zip").read_bytes()
+    (tmp_path / "a.zip").write_bytes(raw.replace(b"?", name))
+    files, left_out = unpacked(tmp_path / "a.zip", tmp_path / "out")
+    assert (files, list(left_out.values())) == (["a.txt"], [why])

@@ -146,9 +146,9 @@ def _unicode_path(extra: bytes, raw: bytes) -> str | None:
 def _zipped(path: Path) -> Iterator[tuple[str, IO[bytes] | None, str]]:
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
-            if member.is_dir():
-                continue
             name = name_of(member)
+            if name.endswith("/"):
+                continue
             if member.create_system == _WINDOWS:  # some of its programs part folders by its own sign
                 name = name.replace("\\", "/")
             if (member.external_attr >> 16) & 0o170000 == 0o120000:
@@ -176,6 +176,8 @@ def _tarred(path: Path) -> Iterator[tuple[str, IO[bytes] | None, str]]:
 
 def _why_unsafe(name: str) -> str:
     path = PurePosixPath(name)
+    if not path.parts:
+        return "it has no name"
     if path.is_absolute() or ".." in path.parts or "\\" in name or "\x00" in name or ":" in path.parts[0]:
         return "its path leads out of the archive"
     return ""
