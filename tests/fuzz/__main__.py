@@ -7,6 +7,7 @@ no other group of dependencies has it.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -37,7 +38,7 @@ _RUNS: Final = re.compile(r"number_of_executed_units:\s*(\d+)")
 _WHY: Final = re.compile(
     r"^(?:\w[\w.]*(?:Error|Exception|Interrupt|Unreadable|Problem)\b.*|.*ERROR: libFuzzer: .*)$", re.M
 )
-_OUTCOMES: Final = {0: "nothing", 70: "too slow", 71: "too much memory", 77: "an error"}
+_OUTCOMES: Final = {0: "nothing", 1: "an error", 70: "too slow", 71: "too much memory", 77: "a crash"}
 
 
 def main() -> int:
@@ -113,12 +114,20 @@ def _fuzz_here(door: "Door", corpus: str, seconds: int) -> None:
     """Fuzz until the time is over or an input crashes the door. Then this process ends."""
     import atheris
 
+    def take(content: bytes) -> None:
+        try:
+            door.take(content)
+        except BaseException:
+            digest = hashlib.sha256(content).hexdigest()[:16]
+            (CRASHES / f"{door.name}-error-{digest}").write_bytes(content)
+            raise
+
     options = [
         f"-max_total_time={seconds}", f"-timeout={TIMEOUT_S}", f"-rss_limit_mb={MEMORY_MB}", f"-max_len={MAX_BYTES}",
         f"-artifact_prefix={CRASHES}/{door.name}-", "-print_final_stats=1",
     ]  # fmt: skip
     try:
-        atheris.Setup([sys.argv[0], corpus, *options], door.take)
+        atheris.Setup([sys.argv[0], corpus, *options], take)
         atheris.Fuzz()
     finally:
         os._exit(1)
