@@ -1,6 +1,7 @@
 """Every fault with the shipped settings: ``python -m tests.faults``; a JSON line for each scenario and each broker.
 
-``python -m tests.faults table`` runs the lines of the fault table instead, and writes the page beside this file.
+``python -m tests.faults table`` runs the lines of the fault table instead, and writes the page beside this file;
+``python -m tests.faults soak`` lets a fleet work for an hour under faults, and writes what it held.
 
 ``QUERYMILL_FAULT_SEED=N`` repeats the chances of an earlier run. Other arguments are pytest's: ``--broker rabbitmq``.
 """
@@ -40,5 +41,14 @@ def table() -> int:
     return run_table(sys.argv[2:])
 
 
+def soak() -> int:
+    """Let a fleet work for long."""
+    from tests.faults.soak.command import main as run_soak
+
+    return run_soak(sys.argv[2:])
+
+
+COMMANDS = {"table": table, "soak": soak}
+
 if __name__ == "__main__":
-    sys.exit(table() if sys.argv[1:2] == ["table"] else main())
+    sys.exit(COMMANDS.get("".join(sys.argv[1:2]), main)())

@@ -41,7 +41,7 @@ def result_of(
 ) -> Result:  # fmt: skip
     """Return a run with this machine and day."""
     day = datetime.now(UTC).date().isoformat()
-    return Result(line.name, servers, seed, jobs, day, commit, _machine(), versions, round(took_s), counts)
+    return Result(line.name, servers, seed, jobs, day, commit, this_machine(), versions, round(took_s), counts)
 
 
 def read_results(path: Path = RESULTS) -> list[Result]:
@@ -64,7 +64,7 @@ def add_results(results: Iterable[Result], path: Path = RESULTS) -> None:
 def present_commit() -> str:
     """Return the commit of this tree, with a "+" if files other than those of the page differ from it."""
     commit, changed = _git("rev-parse", "--short=10", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
-    own = {"results.jsonl", "README.md"}
+    own = {"results.jsonl", "README.md", "soak.md"}
     others = [each for each in changed.splitlines() if Path(each[3:]).name not in own]
     return commit + ("+" if others else "")
 
@@ -73,6 +73,7 @@ def _git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=FOLDER, capture_output=True, text=True, check=True).stdout.rstrip()
 
 
-def _machine() -> str:
+def this_machine() -> str:
+    """Return what a run depends on of this machine."""
     memory = psutil.virtual_memory().total / 2**30
     return f"{os.cpu_count()} cores, {memory:.0f} GB, {platform.system()}, Python {platform.python_version()}"

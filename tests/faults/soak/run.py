@@ -1,0 +1,129 @@
+"""Mixed work of many clients for some time, with one fault after another, while what the fleet holds is sampled."""
+
+import random
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from querymill import Querymill
+from querymill_shared.settings import Settings
+from tests.fakes.worker import WorkerProcess
+from tests.faults.histories.counting import Counts, count
+from tests.faults.soak.figures import Watch
+from tests.faults.soak.slopes import Slope, slope_of
+from tests.faults.table import provider, servers, workers  # noqa: F401  # they register their lines
+from tests.faults.table.clients import together
+from tests.faults.table.library import Shelf
+from tests.faults.table.lines import APP, LINES, Line
+from tests.faults.table.recording import Countdown
+from tests.faults.table.results import present_commit
+from tests.faults.table.run import House, Run, open_house
+from tests.fixtures.gateways import gateway_process
+
+#: What a fleet keeps for hours or days is kept for so long here: it is level within the run.
+BRIEF: Final = {
+    "QUERYMILL_RESULT_TTL_S": "60", "QUERYMILL_VECTOR_TTL_S": "60", "QUERYMILL_EXPANSION_TTL_S": "60",
+    "QUERYMILL_TRAILS": "500",
+}  # fmt: skip
+#: Seconds between two samples, and between two faults.
+SAMPLE_S: Final = 5.0
+CALM_S: Final = (5.0, 20.0)
+#: The share of the run that is left out at its beginning: caches fill, and pools open.
+WARM_UP: Final = 0.25
+DOCUMENTS_EACH: Final = 8
+
+
+@dataclass(frozen=True)
+class Soaked:
+    """What a run found: the slope of each figure, and what became of its jobs."""
+
+    seconds: float
+    seed: int
+    slopes: dict[str, Slope]
+    samples: int
+    missed: int
+    counts: Counts
+    faults: tuple[str, ...]
+    versions: str
+    commit: str
+
+
+def faults_of_a_soak() -> list[Line]:
+    """Return the faults that may come one after another: no control, no other release, no board that loses data."""
+    lines = [line for line in LINES.values() if "valkey" in line.on and line.app == APP and not line.own]
+    return [line for line in lines if not line.is_control and not line.loses_board]
+
+
+def soak(*, minutes: float, seed: int, out: Path) -> Soaked:
+    """Run a fleet for so long. Its history is written into a folder."""
+    commit = present_commit()
+    with open_house("valkey", seed=seed) as house:
+        stage = house.stage
+        stage.hire(app=APP, settings=BRIEF)
+        brief = {name.lower(): value for name, value in BRIEF.items()}
+        settings = Settings.model_validate(stage.settings.model_dump() | brief)
+        house.mills = [stage.running.enter_context(Querymill(settings=settings)) for _ in house.mills]
+        environment = stage.environment | BRIEF
+        spared = stage.running.enter_context(WorkerProcess(environment, threads=8, name="spared"))
+        gateway = stage.running.enter_context(gateway_process(environment))
+        assert spared.process is not None
+        watch = Watch(stage, spared.process, gateway.process)
+        house.mills[-1] = stage.running.enter_context(Querymill(url=gateway.url))
+        run, inflicted = _work(house, watch, minutes * 60, seed)
+        run.recorder.write(out / f"soak-{seed}.jsonl")
+        versions = stage.versions()
+    first = next(place for place, at in enumerate(watch.seconds) if at >= WARM_UP * minutes * 60)
+    slopes = {name: slope_of(watch.seconds[first:], values[first:]) for name, values in watch.figures.items()}
+    counts = count(run.recorder.history)
+    return Soaked(
+        minutes * 60, seed, slopes, len(watch.seconds), watch.missed, counts, tuple(inflicted), versions, commit
+    )
+
+
+def _work(house: House, watch: Watch, seconds: float, seed: int) -> tuple[Run, list[str]]:
+    """Let all clients work, faults come about and samples be taken until the time is over."""
+    calm = Run(LINES["calm"], house.stage)
+    clients = house.clients(Shelf.of(f"shelf-{uuid4().hex[:8]}", each=DOCUMENTS_EACH), calm.recorder, seed=seed)
+    together([partial(clients[0].put, document) for document in clients[0].shelf.documents])
+    over, inflicted, until = threading.Event(), list[str](), time.monotonic() + seconds
+    beside = [
+        threading.Thread(target=_inflict, args=(calm, over, inflicted, random.Random(seed))),
+        threading.Thread(target=_sample, args=(watch, over)),
+    ]
+    for thread in beside:
+        thread.start()
+    try:
+        countdown = Countdown(0, lambda: time.monotonic() >= until or bool(calm.broken))
+        together([partial(client.work, countdown) for client in clients])
+    finally:
+        over.set()
+        for thread in beside:
+            thread.join()
+    house.stage.await_starts()
+    if calm.broken:
+        raise RuntimeError(f"a fault did not come about: {calm.broken}")
+    calm.look_back(clients)
+    return calm, inflicted
+
+
+def _inflict(run: Run, over: threading.Event, inflicted: list[str], chances: random.Random) -> None:
+    lines = faults_of_a_soak()
+    while not over.wait(chances.uniform(*CALM_S)):
+        line = chances.choice(lines)
+        try:
+            with run.recorder.during(line.name):
+                line.inflict(run.stage)
+        except Exception as error:  # noqa: BLE001  # a fault that did not come about is a defect of the run
+            run.broken.append(f"{line.name}: {type(error).__name__}: {error}"[:500])
+            return
+        inflicted.append(line.name)
+
+
+def _sample(watch: Watch, over: threading.Event) -> None:
+    board, began = watch.stage.look(), time.monotonic()
+    while not over.wait(SAMPLE_S):
+        watch.look(time.monotonic() - began, board)
