@@ -23,7 +23,7 @@ from tests.simulation.scheduler import SECOND, Process, Scheduler
 from tests.simulation.server import KeyServer
 
 RPM: Final = 60
-TPM: Final = 6_000
+TPM: Final = 60_000
 #: Tokens of a call: a share of what may be used at once.
 TOKENS: Final = 100
 CALLS_EACH: Final = 12

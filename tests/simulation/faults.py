@@ -172,6 +172,8 @@ class Troubles:
                 self._server.ask("RPUSH", queue.value, bell)
 
     def _restart(self, down_s: float, *, kept: Any = None, since: int | None = None, is_emptied: bool = False) -> None:
+        if is_emptied:  # another server, whose clock is behind
+            self._server.clock_ahead -= int(3 * down_s * SECOND)
         if is_emptied or kept is not None:
             self.lost.append((0 if since is None else since, self._scheduler.now))
         self._server.restart(kept, is_emptied=is_emptied)

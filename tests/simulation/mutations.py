@@ -11,7 +11,6 @@ from unittest.mock import patch
 from querymill_shared.board import scripts
 from querymill_workers.dispatch import run_step
 from querymill_workers.inference import account
-from querymill_workers.jobs.heartbeat import HeartbeatThread
 from querymill_workers.versions import memory
 from querymill_workers.versions.ports import Standing
 
@@ -59,8 +58,6 @@ MUTATIONS: Final = (
     Mutation("versions: a tombstone is dropped", place=memory._Entry, attribute="drop", instead=_drop_nothing),
     Mutation("versions: an older write replaces a newer", place=Standing, attribute="reaches_known", instead=True),
     Mutation("sweeper: a deadline is ignored", place=run_step, attribute="settle_at_deadline", instead=_pass),
-    Mutation("heartbeat: the dead stay", place=HeartbeatThread, attribute="_release_dead", instead=_pass),
-    Mutation("heartbeat: lost claims stay", place=HeartbeatThread, attribute="_put_back_lost", instead=_pass),
     _in_account("account: a call is not charged", "\nspend(requests, at)\n", "\n"),
     _in_account("account: more is given back than was taken", "-tonumber(ARGV[2])", "-1"),
 )  # fmt: skip
