@@ -53,7 +53,8 @@ class FileSearch(Filtered, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot
     candidates of a single round. Each round evaluates at most ``candidates`` files. ``top_n`` is the number of files
     returned. ``query`` holds words and identifiers. ``patterns`` are regular expressions for contents and ``globs``
     are patterns for paths; a file that matches one becomes a candidate, and is evaluated by the query like any other.
-    With ``vectors`` among the ``channels``, the files nearest to the query are candidates as well. The ``judge``
+    The files nearest to the query are candidates as well with ``vectors`` among the ``channels``; by default, where the
+    model is estimated to be worth it on this collection, and for a question in Chinese. The ``judge``
     evaluator asks a language model for the relevance of each candidate. The rounds end when the job has cost
     ``token_budget`` tokens. ``context_budget`` limits the tokens of the joined text of the high files; 0 means no
     text. With ``return_low``, low files are returned separately. Only files that pass the ``filter`` (path, language,
@@ -67,7 +68,10 @@ class FileSearch(Filtered, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot
         Literal["iterative", "oneshot"],
         Field(description="iterative: rounds of search and evaluation; oneshot: a single round"),
     ] = "iterative"
-    channels: Annotated[tuple[Channel, ...], Field(min_length=1, description="what is searched"), Distinct] = ("words",)
+    channels: Annotated[
+        Annotated[tuple[Channel, ...], Field(min_length=1), Distinct] | None,
+        Field(description="what is searched: words, and vectors where they are worth it, unless it is said"),
+    ] = None
     patterns: Annotated[
         tuple[Pattern, ...], Field(max_length=8, description="regular expression for contents (RE2)"), Distinct
     ] = ()
@@ -98,9 +102,14 @@ class FileSearch(Filtered, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot
 
     @property
     def searched_channels(self) -> tuple[Channel, ...]:
-        """The channels, and vectors for a question in Chinese: code in another language shares few words with it."""
-        is_chinese = "vectors" not in self.channels and _CHINESE.search(self.query) is not None
-        return (*self.channels, "vectors") if is_chinese else self.channels
+        """The channels that have a search of their own.
+
+        Unless it is said, those are words, and vectors for a question in Chinese: code in another language shares few
+        words with it.
+        """
+        if self.channels is not None:
+            return self.channels
+        return ("words", "vectors") if _CHINESE.search(self.query) else ("words",)
 
     @property
     def steps(self) -> tuple[str, ...]:

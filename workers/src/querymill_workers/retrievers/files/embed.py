@@ -26,6 +26,17 @@ def has_vectors(collection: str, ports: FilePorts) -> bool:
     return ports.vectors[KIND].active_model(collection) is not None
 
 
+def compares_vectors(request: FileSearch, ports: FilePorts) -> bool:
+    """Return whether a search compares vectors: there are some, and they are asked for or estimated to be worth it."""
+    model = ports.vectors[KIND].active_model(request.collection)
+    if model is None:
+        return False
+    if request.channels is not None or "vectors" in request.searched_channels:
+        return "vectors" in request.searched_channels
+    weight = known_weight(request, model, ports)
+    return weight is not None and weight.is_worth_a_call
+
+
 def known_weight(request: FileSearch, model: str, ports: FilePorts) -> VectorsWeight | None:
     """Return what the vectors of a model weigh in a search, None if neither the request nor an estimate says so."""
     worth = ports.vectors[KIND].worth(request.collection, model=model)

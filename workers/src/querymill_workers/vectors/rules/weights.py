@@ -8,6 +8,8 @@ from querymill_workers.vectors.rules.worth import VectorsWorth
 
 #: Who sets a weight: the request, the estimate of the collection, or the kind, where neither does.
 WeightOrigin = Literal["request", "estimate", "kind"]
+#: Vectors that are worth less lift few documents, and are not worth a call of the model where nobody asks for them.
+LEAST_WEIGHT: Final = 0.25
 #: Decimals of an estimate in an explanation.
 _SHOWN_PLACES: Final = 3
 
@@ -19,6 +21,17 @@ class VectorsWeight:
     weight: float
     origin: WeightOrigin = "kind"
     worth: VectorsWorth | None = None
+
+    @property
+    def is_worth_a_call(self) -> bool:
+        """Whether vectors that nobody asked for are to be compared.
+
+        >>> VectorsWeight(0.25, "estimate").is_worth_a_call, VectorsWeight(0.2, "estimate").is_worth_a_call
+        (True, False)
+        >>> VectorsWeight(1.0, "kind").is_worth_a_call
+        False
+        """
+        return self.origin != "kind" and self.weight >= LEAST_WEIGHT
 
 
 def choose_weight(

@@ -9,7 +9,7 @@ from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import ProviderUsage
-from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors, known_weight
+from querymill_workers.retrievers.files.embed import EMBEDDABLE, compares_vectors, known_weight
 from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.retrievers.files.rules.intent import intent_of
@@ -82,7 +82,7 @@ def compare_vectors(
 
     If the vector is missing, there is no cosine, and a reason.
     """
-    if "vectors" not in request.searched_channels or not has_vectors(request.collection, ports):
+    if not compares_vectors(request, ports):
         return {}, None, ()
     try:
         patience_s = EMBEDDING_PATIENCE_S if had_vector else ONCE_MORE_S

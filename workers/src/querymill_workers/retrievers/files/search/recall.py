@@ -10,7 +10,7 @@ from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import MalformedInput, Refused, Unavailable
-from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors, known_weight
+from querymill_workers.retrievers.files.embed import EMBEDDABLE, compares_vectors, has_vectors, known_weight
 from querymill_workers.retrievers.files.notes import FileSearchNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.retrievers.files.rules.candidates import MAX_CANDIDATES
@@ -55,7 +55,10 @@ def recall(
         case "vectors":
             return search_vectors(query, scope, claim, request, ports)
         case _:
-            return search_words(query, scope, ports)
+            words = search_words(query, scope, ports)
+            if "vectors" in request.searched_channels or not compares_vectors(request, ports):
+                return words
+            return join(words, search_vectors(query, scope, claim, request, ports))
 
 
 def search_words(query: QueryAnalysis, scope: FileScope, ports: FilePorts) -> FileSearchNotes:
@@ -106,7 +109,7 @@ def search_vectors(
     vectors, which have two, do not push them out. If words are searched too, they do not wait for a slow model: the
     notes then say that the vectors are missing. A collection without vectors costs no call of the model.
     """
-    asks_vectors, words_answer = "vectors" in request.channels, "words" in request.searched_channels
+    asks_vectors, words_answer = "vectors" in (request.channels or ()), "words" in request.searched_channels
     if not has_vectors(scope.collection, ports):
         is_told = asks_vectors or not rank_by_words(query, scope, ports)
         return FileSearchNotes(degraded=name_missing(EMBED, [say_no_vectors(scope)] if is_told else [], None))
@@ -142,6 +145,13 @@ def search_vectors(
         usage=question.usage.noted(),
         weight=known_weight(request, question.model, ports),
         degraded=name_missing(EMBED, pending, "pending") + name_missing(claim.step, question.cuts, "cut"),
+    )
+
+
+def join(words: FileSearchNotes, vectors: FileSearchNotes) -> FileSearchNotes:
+    """Return the notes of a step that searched by words, and by vectors because they are worth it."""
+    return vectors.model_copy(
+        update={"found": {**words.found, **vectors.found}, "degraded": words.degraded + vectors.degraded}
     )
 
 

@@ -27,8 +27,6 @@ VECTORS: Final = "vectors"
 #: Weight of the vectors of a text beside its words, if nothing is known of them. On English requests they measured
 #: below the words even so.
 USUAL_WEIGHT: Final = 0.25
-#: Vectors that are worth less lift few documents, and are not worth a call of the model.
-LEAST_WEIGHT: Final = 0.25
 
 
 @value
@@ -135,5 +133,4 @@ def chosen_channels(named: Sequence[str] | None, texts: Iterable[str], weight: V
     if named is not None:
         return tuple(named)
     is_chinese = any(language_of(text) == "zh" for text in texts)
-    is_worth_it = weight.origin != "kind" and weight.weight >= LEAST_WEIGHT
-    return (MODULES, TEXT, VECTORS) if is_chinese or is_worth_it else (MODULES, TEXT)
+    return (MODULES, TEXT, VECTORS) if is_chinese or weight.is_worth_a_call else (MODULES, TEXT)
