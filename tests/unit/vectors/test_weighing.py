@@ -26,7 +26,7 @@ DOCUMENTS, QUESTIONS = 120, 25
 SHOWN: Final = 10
 SEARCHES: Final[Mapping[Retriever, Callable[..., Any]]] = {
     "conversations": lambda **asked: ConversationSearch(top_n=SHOWN, **asked),
-    "files": lambda **asked: FileSearch(top_n=SHOWN, channels=("words", "vectors"), candidates=50, **asked),
+    "files": lambda **asked: FileSearch(top_n=SHOWN, candidates=50, **asked),
     "messages": lambda **asked: MessageSearch(limit=SHOWN, **asked),
     "modules": lambda **asked: ModuleSearch(top_k=SHOWN, **asked),
     "reports": lambda **asked: ReportSearch(top_n=SHOWN, **asked),

@@ -138,16 +138,24 @@ def expect(query: QueryAnalysis, rounds: Sequence[Round]) -> Expected:
     )
 
 
+#: What weighs the same whatever vectors weigh that were searched in the same step.
+_OF_WORDS: Final[Mapping[str, float]] = {
+    "words": WEIGHTS["words"],
+    NAMED_FILES: NAMED_WEIGHT,
+    NAMED_SYMBOLS: NAMED_WEIGHT,
+}
+
+
 def _rank(searches: Sequence[Step], *, evaluated: Collection[str]) -> list[FileCandidate]:
     rankings: dict[str, Sequence[str]] = {}
     weights: dict[str, float] = {}
     for step in searches:
         place, notes = FileStep.parse(step.name), FileSearchNotes.of(step)
         usual = WEIGHTS.get(None if place is None else place.part, 1.0)
-        own = usual if notes.weight is None else notes.weight.weight
+        of_vectors = usual if notes.weight is None else notes.weight.weight
         for query, paths in notes.found.items():
             rankings[query] = paths
-            weights[query] = NAMED_WEIGHT if query in (NAMED_FILES, NAMED_SYMBOLS) else own
+            weights[query] = _OF_WORDS.get(query, of_vectors)
     return candidates(rankings, evaluated=evaluated, weights=weights)
 
 
