@@ -37,7 +37,7 @@ def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> E
         )
         for query in chosen.queries
     ]
-    by_vectors = any("vectors" in request.channels for _, request in requests)
+    by_vectors = any("vectors" in request.searched_channels for _, request in requests)
 
     def judged(result: FileResult) -> list[str]:
         return [chosen.corpus_ids[result.collection, hit.path] for hit in result.results]
