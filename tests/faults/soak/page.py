@@ -11,7 +11,7 @@ from tests.faults.table.results import this_machine
 
 PAGE: Final = Path(__file__).parents[1] / "soak.md"
 
-_PAGE: Final = Path(__file__).with_name("page.md").read_text(encoding="utf-8")
+_PAGE: Final = Path(__file__).with_name("page.txt").read_text(encoding="utf-8")
 
 
 def render(soaked: Soaked) -> str:
