@@ -41,7 +41,7 @@ def run(python: Path, folder: Path, *arguments: str) -> "subprocess.CompletedPro
 
 def printed(python: Path, folder: Path, *arguments: str) -> str:
     done = run(python, folder, *arguments)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
 
 

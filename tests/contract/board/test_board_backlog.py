@@ -1,6 +1,7 @@
 """Bells that are still queued, and work that cannot begin in time."""
 
 import time
+from contextlib import suppress
 from uuid import uuid4
 
 import pytest
@@ -135,13 +136,13 @@ def asked(collection: str = "hog", deadline: float = 5) -> ReportSearch:
 
 
 def accepted(board: Board, count: int, collection: str = "hog", deadline: float = 5) -> int:
-    """Submit searches, and return how many are accepted before one is refused."""
-    for number in range(count):
-        try:
+    """Submit searches, and return how many are accepted. Each is judged by what waits in its own shard, by chance."""
+    number = 0
+    for _ in range(count):
+        with suppress(Overloaded):
             board.submit(asked(collection, deadline))
-        except Overloaded:
-            return number
-    return count
+            number += 1
+    return number
 
 
 def test_a_burst_is_refused_when_it_is_too_long_whatever_waited_at_the_last_look(board: Board) -> None:
@@ -153,17 +154,17 @@ def test_a_burst_is_refused_when_it_is_too_long_whatever_waited_at_the_last_look
 def test_what_was_claimed_since_the_last_look_does_not_keep_new_work_out(board: Board) -> None:
     jobs = [board.submit(asked())[0] for _ in range(200)]
     board.report_backlog({"search": 10.0}, {"search": QueuePace(waiting=200, per_s=20)})
-    assert accepted(board, 20) == 0
+    assert accepted(board, 20) < 8
     for job_id in jobs[:170]:
         claimed(board, job_id)
-    assert accepted(board, 20) > 0
+    assert accepted(board, 20) > 10
 
 
 def test_a_flood_shuts_the_door_for_its_own_collection_alone(board: Board) -> None:
     for _ in range(300):
         board.submit(asked())
     board.report_backlog({"search": 15.0}, {"search": QueuePace(waiting=300, per_s=20, spare=0.125)})
-    assert accepted(board, 20) == 0
+    assert accepted(board, 20) < 4
     # The spare thread begins 2.5 steps a second of those who have few: 12 within 5 s.
     assert accepted(board, 12, "small") >= 5
     assert accepted(board, 300, "flood-2") < 60

@@ -17,7 +17,15 @@ from querymill.keys import ApiKey, Scope
 from querymill_shared.board.clock import read_clock
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import FleetCounters, accounts
-from querymill_workers.inference.account import FAILURES_TO_OPEN, Account, LimitReached, RateLimitHeaders
+from querymill_workers.inference.account import (
+    CHECK_EVERY_S,
+    FAILURES_TO_OPEN,
+    Account,
+    CircuitOpen,
+    LimitReached,
+    Paused,
+    RateLimitHeaders,
+)
 from querymill_workers.inference.fleet_cache import FleetCache
 from tests.fixtures.clocks import SteppedServer, stepped_server
 
@@ -58,8 +66,15 @@ def wait_for_grant(opened: Account, *, max_s: float) -> float:
     done = threading.Event()
 
     def reserve() -> None:
-        opened.still_holds(opened.reserve(lane=INTERACTIVE, tokens=1, until=None, collection="c"))
-        done.set()
+        while True:
+            try:
+                granted = opened.reserve(lane=INTERACTIVE, tokens=1, until=None, collection="c")
+            except (CircuitOpen, Paused) as error:
+                time.sleep(error.again_in_s or CHECK_EVERY_S)
+                continue
+            opened.still_holds(granted)
+            done.set()
+            return
 
     threading.Thread(target=reserve, daemon=True).start()
     assert done.wait(max_s), "the account waits for a moment that lies in the future"

@@ -115,9 +115,12 @@ def _everybody_reads(folders: Sequence[Path]) -> bool:
 
 
 def _code() -> Iterator[Path]:
-    """Yield where Python and the engines are."""
-    yield from (Path(path) for path in sys.path if path)
-    yield from (Path(sysconfig.get_paths()[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    """Yield where Python and the engines are, also those that an environment has as links to another."""
+    named = (sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    for folder in map(Path, dict.fromkeys([*filter(None, sys.path), *named])):
+        yield folder
+        if folder.is_dir():
+            yield from (each.resolve() for each in folder.iterdir() if each.is_symlink())
     yield Path(sys.base_prefix, "lib")
 
 

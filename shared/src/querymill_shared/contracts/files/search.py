@@ -53,8 +53,9 @@ class FileSearch(Filtered, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot
     candidates of a single round. Each round evaluates at most ``candidates`` files. ``top_n`` is the number of files
     returned. ``query`` holds words and identifiers. ``patterns`` are regular expressions for contents and ``globs``
     are patterns for paths; a file that matches one becomes a candidate, and is evaluated by the query like any other.
-    The files nearest to the query are candidates as well with ``vectors`` among the ``channels``; by default, where the
-    model is estimated to be worth it on this collection, and for a question in Chinese. The ``judge``
+    The files nearest to the query are candidates as well with ``vectors`` among the ``channels``, for a question in
+    Chinese, and where the model is estimated to be worth it on this collection, unless ``vectors_weight`` is 0. The
+    ``judge``
     evaluator asks a language model for the relevance of each candidate. The rounds end when the job has cost
     ``token_budget`` tokens. ``context_budget`` limits the tokens of the joined text of the high files; 0 means no
     text. With ``return_low``, low files are returned separately. Only files that pass the ``filter`` (path, language,
@@ -69,9 +70,10 @@ class FileSearch(Filtered, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot
         Field(description="iterative: rounds of search and evaluation; oneshot: a single round"),
     ] = "iterative"
     channels: Annotated[
-        Annotated[tuple[Channel, ...], Field(min_length=1), Distinct] | None,
-        Field(description="what is searched: words, and vectors where they are worth it, unless it is said"),
-    ] = None
+        tuple[Channel, ...],
+        Field(min_length=1, description="what is searched; vectors are, too, where they are estimated to be worth it"),
+        Distinct,
+    ] = ("words",)
     patterns: Annotated[
         tuple[Pattern, ...], Field(max_length=8, description="regular expression for contents (RE2)"), Distinct
     ] = ()
@@ -102,14 +104,12 @@ class FileSearch(Filtered, WeighsVectors, ExpandsInBranches, Reranks, AsksWhyNot
 
     @property
     def searched_channels(self) -> tuple[Channel, ...]:
-        """The channels that have a search of their own.
+        """The channels with a search of their own. So have vectors for a question in Chinese.
 
-        Unless it is said, those are words, and vectors for a question in Chinese: code in another language shares few
-        words with it.
+        Code in another language shares few words with it.
         """
-        if self.channels is not None:
-            return self.channels
-        return ("words", "vectors") if _CHINESE.search(self.query) else ("words",)
+        is_chinese = "vectors" not in self.channels and _CHINESE.search(self.query) is not None
+        return (*self.channels, "vectors") if is_chinese else self.channels
 
     @property
     def steps(self) -> tuple[str, ...]:

@@ -31,8 +31,8 @@ def compares_vectors(request: FileSearch, ports: FilePorts) -> bool:
     model = ports.vectors[KIND].active_model(request.collection)
     if model is None:
         return False
-    if request.channels is not None or "vectors" in request.searched_channels:
-        return "vectors" in request.searched_channels
+    if "vectors" in request.searched_channels:
+        return True
     weight = known_weight(request, model, ports)
     return weight is not None and weight.is_worth_a_call
 

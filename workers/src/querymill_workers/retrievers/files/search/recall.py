@@ -109,7 +109,7 @@ def search_vectors(
     vectors, which have two, do not push them out. If words are searched too, they do not wait for a slow model: the
     notes then say that the vectors are missing. A collection without vectors costs no call of the model.
     """
-    asks_vectors, words_answer = "vectors" in (request.channels or ()), "words" in request.searched_channels
+    asks_vectors, words_answer = "vectors" in request.channels, "words" in request.searched_channels
     if not has_vectors(scope.collection, ports):
         is_told = asks_vectors or not rank_by_words(query, scope, ports)
         return FileSearchNotes(degraded=name_missing(EMBED, [say_no_vectors(scope)] if is_told else [], None))
