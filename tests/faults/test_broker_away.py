@@ -127,6 +127,7 @@ def board_pushes(ground: Ground) -> int:
     return int(stats.get("cmdstat_lpush", {}).get("calls", 0))
 
 
+@pytest.mark.nightly  # by day: bells that are lost, in tests/simulation
 def test_a_broker_that_is_killed_under_load_costs_searches_nothing(
     ground: Ground, broker: Broker, tally_of: Callable[..., Tally]
 ) -> None:

@@ -1,7 +1,7 @@
 """Many writers of the same documents on real workers: the stores hold what the accepted writes give in their order.
 
 Writers put, update, drop by id and by a filter, and drop everything at once; bells are lost and rung again later;
-workers are killed. ``make test`` takes 500 steps, ``make faults`` 10,000, in turn with each kind of document.
+workers are killed: 500 steps, with ``make faults`` 10,000, in turn with each kind of document.
 
 Alone: ``python -m tests.faults -k in_their_order``. After `WRITING_S` no write is begun any more, so the line of JSON
 at its end comes in any case. It counts the writes that were accepted.
@@ -225,6 +225,7 @@ def let_them_write(arena: Arena, *, steps: int) -> None:
     arena.compare_oldest(leave=0)
 
 
+@pytest.mark.nightly  # by day: the newest write stands, in tests/simulation
 def test_the_stores_hold_what_the_accepted_writes_give_in_their_order(
     ground: Ground, kinds: Mapping[Retriever, Kind], tally_of: Callable[..., Tally]
 ) -> None:
