@@ -2,13 +2,12 @@
 
 import argparse
 import random
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from tests.faults.soak.page import PAGE, render
 from tests.faults.soak.run import soak
+from tests.faults.table.command import add_arguments_of_a_run
 
 MINUTES: Final = 60.0
 
@@ -31,10 +30,5 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.faults soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long (default: %(default)s)")
-    parser.add_argument("--seed", type=int, help="the chances of an earlier run (default: new ones)")
-    parser.add_argument(
-        "--out", type=Path, default=Path(tempfile.gettempdir()) / "querymill-faults",
-        help="where the history goes (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument("--dry", action="store_true", help="leave the page as it is")
+    add_arguments_of_a_run(parser)
     return parser

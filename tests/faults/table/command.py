@@ -72,10 +72,15 @@ def _parser() -> argparse.ArgumentParser:
         "--servers", nargs="+", choices=get_args(Servers), default=["valkey"],
         help="what holds the board and carries the bells (default: a Valkey for both)",
     )  # fmt: skip
+    add_arguments_of_a_run(parser)
+    return parser
+
+
+def add_arguments_of_a_run(parser: argparse.ArgumentParser) -> None:
+    """Add what every command takes that runs clients under faults."""
     parser.add_argument("--seed", type=int, help="the chances of an earlier run (default: new ones)")
     parser.add_argument(
         "--out", type=Path, default=Path(tempfile.gettempdir()) / "querymill-faults",
         help="where the histories go (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--dry", action="store_true", help="leave the page as it is")
-    return parser
