@@ -35,13 +35,14 @@ def broken_at_end(
     asked: Sequence[Asked], histories: Histories, troubles: Troubles, texts: Mapping[str, str]
 ) -> list[Broken]:
     """Return the promises that are broken. ``texts`` are those stored, by document."""
-    writes = list(_writes(_first_of_each_job(asked), histories))
+    firsts = _first_of_each_job(asked)
+    writes = list(_writes(firsts, histories))
     return [
         *_not_ended(asked, histories, troubles),
         *_late(asked, histories, troubles),
-        *_doubled(asked, troubles),
+        *_doubled(asked, histories, troubles),
         *_wrong_stored(writes, texts),
-        *_wrong_found(asked, writes, histories),
+        *_wrong_found(firsts, writes, histories),
         *_wrong_heard(asked, histories, troubles),
     ]
 
@@ -84,11 +85,11 @@ def _holds_up(fault: Fault) -> float:
             return 0.0
 
 
-def _doubled(asked: Sequence[Asked], troubles: Troubles) -> Iterator[Broken]:
-    """Whoever comes with the same key is led to the same job."""
+def _doubled(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> Iterator[Broken]:
+    """Whoever comes with the same key is led to the same job, unless a drop has taken its record away."""
     jobs: dict[str, set[str]] = {}
     for each in asked:
-        if each.ask.key and each.job_id and not troubles.lost:
+        if each.ask.key and each.job_id and not troubles.lost and not histories.jobs[each.job_id].is_gone:
             jobs.setdefault(each.ask.key, set()).add(each.job_id)
     for key, known in jobs.items():
         if len(known) > 1:

@@ -27,11 +27,17 @@ local function real(value)
   return tonumber(value) or fail('ERR value is not a valid float')
 end
 
+-- What a test is told of: the changes of a job's state, its events, and its end.
+local function tell_of(what, key, first, second, third)
+  told[#told + 1] = {what, key, first, second, third}
+end
+
 -- Return what a key holds, nil if it holds nothing; of another type it is refused.
 local function find(key, kind)
   local entry = data[key]
   if not entry then return nil end
   if entry.px and entry.px * 1000 <= now_us then
+    if string.sub(key, -4) == ':job' then tell_of('expired', key) end
     data[key] = nil
     return nil
   end
@@ -67,11 +73,6 @@ local function take(bag, name)
     if known == name then remove(bag.names, place) break end
   end
   return true
-end
-
--- What a test is told of: the changes of a job's state, and its events.
-local function tell_of(what, key, first, second, third)
-  told[#told + 1] = {what, key, first, second, third}
 end
 
 -- Keys of any type.

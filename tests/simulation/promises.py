@@ -57,6 +57,8 @@ class Histories:
             self._state(job_id, *rest)
         elif name == "gone" and job_id in self.jobs:
             self.jobs[job_id].is_gone = True
+        elif name == "expired" and job_id in self.jobs:
+            self._expired(job_id)
 
     def go_back(self) -> None:
         """Go on with what the board holds now: it has lost what came later."""
@@ -123,6 +125,11 @@ class Histories:
         if job.state in FINAL and state != "queued":
             self._break("one end", f"{job_id} was {job.state}, and then {state}")
         job.state = state
+
+    def _expired(self, job_id: str) -> None:
+        if self.jobs[job_id].state not in FINAL:
+            self._break("an accepted job ends", f"the record of {job_id} ran out before its end")
+        self.jobs[job_id].is_gone = True
 
     def _break(self, promise: str, what: str) -> None:
         self.broken.append(Broken(promise, f"{what} (at {self.now / SECOND:.3f} s)"))

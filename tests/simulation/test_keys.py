@@ -118,6 +118,8 @@ def _shown(command: tuple[str, ...], reply: Any) -> Any:
         return "WRONGTYPE" if "WRONGTYPE" in str(reply) or "wrong kind" in str(reply) else "refused"
     if command[0] == "PTTL" and reply > 0:
         return round(reply / 50_000)
+    if command[0] == "XREAD" and isinstance(reply, dict):  # a list of pairs in version 2
+        reply = [list(pair) for pair in reply.items()]
     flat = _flat(reply)
     if command[0] == "HGETALL":
         flat = [flat[place : place + 2] for place in range(0, len(flat), 2)]

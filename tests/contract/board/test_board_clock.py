@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import pytest
 import redis
 
-from querymill_shared.board import Claim, Outcome, ValkeyBoard, Verdict
+from querymill_shared.board import Claim, Outcome, ValkeyBoard, Verdict, calls, ordering
+from querymill_shared.board.calls import VersionUnknown
+from querymill_shared.board.scripts import source
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.jobs import JobRequest
@@ -73,6 +75,12 @@ def open_world(request: pytest.FixtureRequest, *, is_empty: bool = True, stored_
 @pytest.fixture
 def world(request: pytest.FixtureRequest) -> World:
     return open_world(request)
+
+
+def run_decision(client: redis.Redis) -> int:
+    """Decide versions as a worker does that then waits for the disk."""
+    deciding = ordering.decide(VersionUnknown(1, 0), largest_us=0)
+    return int(client.eval(source("decide"), len(deciding.keys), *deciding.keys, *deciding.args))
 
 
 @pytest.mark.parametrize("request_", [DROP, EMBED], ids=["drop", "embed"])
@@ -172,6 +180,34 @@ def test_writes_keep_their_order_whichever_is_begun_first_after_a_loss(request: 
     assert len(world.asked) == 1
 
 
+def test_no_write_is_begun_before_the_decision_about_versions_is_on_the_disk(world: World) -> None:
+    """A server that lost that decision would decide again, and raise the first write over the second."""
+    first, second = world.board.submit(DROP)[0], ""
+    client = redis.Redis.from_url(world.settings.redis_url, decode_responses=True)
+    with closing(client):
+        decided = run_decision(client)
+        second = world.board.submit(DROP)[0]  # while the worker that decided waits for the disk
+        claiming = calls.claim(second, "drop", lease_s=2)
+        returned = claiming.parse(client.eval(source("claim"), len(claiming.keys), *claiming.keys, *claiming.args))
+        assert isinstance(returned, VersionUnknown)
+        assert returned.number == decided
+    late, early = world.claim(second, DROP), world.claim(first, DROP)
+    assert (early.accepted_us or 0) < (late.accepted_us or 0)
+
+
+def test_what_was_decided_is_not_decided_again_after_a_loss(world: World) -> None:
+    """The server loses the confirmation, and a write that was stored since; the older one keeps its version."""
+    first = world.board.submit(DROP)[0]
+    client = redis.Redis.from_url(world.settings.redis_url)
+    with closing(client):
+        run_decision(client)
+        on_disk = client.dump("qm:{0}:clock")
+        newer = world.version()
+        client.restore("qm:{0}:clock", 0, on_disk, replace=True)
+        client.eval(source("doubt"), 1, *ordering.doubt().keys)
+    assert (world.claim(first, DROP).accepted_us or 0) < newer < world.version()
+
+
 def test_an_old_copy_of_the_board_gives_versions_above_what_was_stored_since(request: pytest.FixtureRequest) -> None:
     """A replica that lagged behind, or a backup: the board has its record of versions, but not the last of them."""
     former = open_world(request)
@@ -219,7 +255,7 @@ def test_another_programs_key_in_the_place_of_the_clock_stops_nobody(request: py
 
 
 def test_what_confirms_the_first_version_is_on_the_disk_before_its_write_is_begun(world: World) -> None:
-    with closing(redis.Redis.from_url(world.settings.redis_url)) as client:
+    with closing(redis.Redis.from_url(world.settings.redis_url, decode_responses=True)) as client:
         waits: list[int] = []
         for _ in range(2):
             world.version()

@@ -13,6 +13,8 @@ from querymill_shared.board.calls import ScriptCall, VersionUnknown
 #: Waits until what a connection has written is in the server's log on its disk, for at most two seconds. A server that
 #: keeps no such log refuses it, and a cluster cannot be asked: nobody says which of its servers is meant.
 ON_DISK: Final = ("WAITAOF", 1, 0, 2_000)
+#: What it answers when the disk was slower than that.
+NOT_ON_DISK: Final = [[0, 0]]
 #: Returns the largest version (µs) that is stored and not below a number, or 0 if there is none.
 LargestStored = Callable[[int], int]
 
@@ -27,6 +29,14 @@ def doubt() -> ScriptCall[bool]:
     return ScriptCall("doubt", [keys.CLOCK], [], bool)
 
 
-def confirm(asked: VersionUnknown, largest_us: int) -> ScriptCall[bool]:
-    """Give all writes since the question was asked versions above the largest that is stored, in the same order."""
-    return ScriptCall("confirm", [keys.CLOCK], [largest_us, asked.number], bool)
+def decide(asked: VersionUnknown, largest_us: int) -> ScriptCall[int]:
+    """Give all writes since the question was asked versions above the largest that is stored, in the same order.
+
+    Returns the number up to which versions are decided.
+    """
+    return ScriptCall("decide", [keys.CLOCK], [largest_us, asked.number], int)
+
+
+def confirm(decided: int) -> ScriptCall[bool]:
+    """Let the writes begin whose versions were decided, up to a number: the decision is on the server's disk."""
+    return ScriptCall("confirm", [keys.CLOCK], [decided], bool)

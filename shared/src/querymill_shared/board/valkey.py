@@ -166,13 +166,15 @@ class ValkeyBoard(SweptBoard):
 
     def _confirm(self, asked: VersionUnknown) -> None:
         """Give the writes since the server was started their versions, on its disk before one of them is begun."""
-        confirming = ordering.confirm(asked, self._largest_stored(asked.base_us))
-        commands = [command_of(confirming), *([] if cluster_of(self._client) else [ordering.ON_DISK])]
-        confirmed, *_ = run_commands(self._client, commands)
-        if isinstance(confirmed, NoScriptError):
-            self._load(confirming.script)
-            confirmed, *_ = run_commands(self._client, commands)
-        parsed(confirming, confirmed)
+        deciding = ordering.decide(asked, self._largest_stored(asked.base_us))
+        commands = [command_of(deciding), *([] if cluster_of(self._client) else [ordering.ON_DISK])]
+        decided, *on_disk = run_commands(self._client, commands)
+        if isinstance(decided, NoScriptError):
+            self._load(deciding.script)
+            decided, *on_disk = run_commands(self._client, commands)
+        number = parsed(deciding, decided)
+        if on_disk != ordering.NOT_ON_DISK:
+            self._run(ordering.confirm(number))
 
     @override
     def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:

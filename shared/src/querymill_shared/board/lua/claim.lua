@@ -1,6 +1,6 @@
 -- Claim a step, and up to `most` - 1 further steps of its queue that nobody has tried yet, unless the job has ended or is
--- past its deadline, or the named step is closed or held, or the version of the write is to be confirmed first (see
--- confirm.lua). What a life claims is in its set until it is closed or put back.
+-- past its deadline, or the named step is closed or held, or the version of the write is to be decided first (see
+-- decide.lua). What a life claims is in its set until it is closed or put back.
 -- KEYS job steps events due request held
 -- ARGV job_id step lease_ms life most
 local job, steps, events, due, request, held = unpack(KEYS)

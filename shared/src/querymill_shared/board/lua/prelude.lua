@@ -54,16 +54,16 @@ end
 
 -- Return the version of a write that is accepted now: the moment in µs, or one more than the largest so far. If nobody has
 -- confirmed that what is stored has no larger one, since the server was started or lost its data, return under which number
--- that is asked, too: see confirm.lua.
+-- that is asked, too: see decide.lua.
 local function next_version()
-  local read = redis.pcall('HMGET', CLOCK, 'version', 'asked', 'confirmed')
+  local read = redis.pcall('HMGET', CLOCK, 'version', 'asked', 'confirmed', 'decided')
   if read.err then return (read_clock()) end
   local version = math.max(read_clock(), (tonumber(read[1]) or 0) + 1)
   local asked, confirmed = tonumber(read[2]) or 1, tonumber(read[3]) or 0
   local written = string.format('%.0f', version)
   redis.pcall('HSET', CLOCK, 'version', written, 'asked', asked)
   if asked <= confirmed then return version end
-  redis.pcall('HSETNX', CLOCK, 'base', written)
+  if asked > (tonumber(read[4]) or 0) then redis.pcall('HSETNX', CLOCK, 'base', written) end
   return version, asked
 end
 

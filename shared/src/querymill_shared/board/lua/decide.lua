@@ -1,0 +1,23 @@
+-- Decide the versions of the writes that were accepted since the server was started or lost its data: none of what is stored
+-- stays above them. If that has a larger version, all of these writes are raised by the same number, so that they keep their
+-- order. What was accepted before keeps its version. Writes that are accepted from now on come after these and are not raised,
+-- but are not begun either before the decision is on the disk: see confirm.lua.
+-- KEYS clock
+-- ARGV largest_stored_us asked
+local clock, largest = KEYS[1], tonumber(ARGV[1])
+local version, asked, confirmed, decided, base =
+  unpack(redis.call('HMGET', clock, 'version', 'asked', 'confirmed', 'decided', 'base'))
+version, decided = tonumber(version) or 0, math.max(tonumber(decided) or 0, tonumber(confirmed) or 0)
+asked = math.max(tonumber(asked) or 0, tonumber(ARGV[2]))
+-- Another worker was first. It is written again, so that this one can wait until it is on the disk.
+if tonumber(ARGV[2]) <= decided then
+  redis.call('HSET', clock, 'decided', decided)
+  return decided
+end
+local raised = math.max(0, largest + 1 - (tonumber(base) or version))
+if raised > 0 then
+  for number = decided + 1, asked do redis.call('HSET', clock, 'raised/' .. number, string.format('%.0f', raised)) end
+end
+redis.call('HSET', clock, 'version', string.format('%.0f', version + raised), 'asked', asked + 1, 'decided', asked + 1)
+redis.call('HDEL', clock, 'base')
+return asked + 1
