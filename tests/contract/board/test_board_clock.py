@@ -201,7 +201,7 @@ def test_what_was_decided_is_not_decided_again_after_a_loss(world: World) -> Non
     client = redis.Redis.from_url(world.settings.redis_url)
     with closing(client):
         run_decision(client)
-        on_disk = client.dump("qm:{0}:clock")
+        on_disk = client.dump("qm:{0}:clock") or b""
         newer = world.version()
         client.restore("qm:{0}:clock", 0, on_disk, replace=True)
         client.eval(source("doubt"), 1, *ordering.doubt().keys)
