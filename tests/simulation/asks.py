@@ -8,6 +8,7 @@ from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.ingest import IngestReports
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import SubmitOptions
 from tests.simulation.plans import Ask
 
 COLLECTION: Final = "c"
@@ -49,6 +50,12 @@ def request_of(ask: Ask) -> JobRequest:
             return DropDocuments.model_validate({"collection": COLLECTION, "retriever": "reports", "everything": True})
         case _:
             return _search_of(ask)
+
+
+def options_of(ask: Ask) -> SubmitOptions:
+    """Return what its caller says beside the request."""
+    superseded = {"chat": document_of(ask.subject)} if ask.supersedes else {}
+    return SubmitOptions(idempotency_key=ask.key, supersedes=superseded)
 
 
 def _search_of(ask: Ask) -> ReportSearch:

@@ -17,6 +17,8 @@ _QUOTED: Final = re.compile(r"subject(\d+) version(\d+)")
 GRACE_S: Final = 3.0
 #: How long nobody may take over from a worker that died or stands still, in seconds: a lease, and an election.
 TAKEOVER_S: Final = 8.0
+#: How long a job takes without any fault, in seconds: some calls, a few of which take 0.9 s.
+UNDISTURBED_S: Final = 10.0
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,9 @@ def broken_at_end(
     return [
         *_not_ended(asked, histories, troubles),
         *_late(asked, histories, troubles),
+        *_held_up(asked, histories, troubles),
         *_doubled(asked, histories, troubles),
+        *_not_superseded(asked, histories, troubles),
         *_wrong_stored(writes, texts),
         *_wrong_found(firsts, writes, histories),
         *_wrong_heard(asked, histories, troubles),
@@ -73,9 +77,26 @@ def _late(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> I
             yield Broken("a deadline is kept", f"{each.job_id} ended {late_s:.1f} s after its deadline")
 
 
+def _held_up(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> Iterator[Broken]:
+    """A crash costs seconds, and not the time until a deadline."""
+    excused_s = UNDISTURBED_S + sum(map(_holds_up, troubles.happened)) + sum(map(_is_away, troubles.happened))
+    for each in asked:
+        job = histories.jobs.get(each.job_id)
+        if each.accepted_at is None or job is None or job.ended is None or _is_lost(each, troubles):
+            continue
+        took_s = (job.ended - each.accepted_at) / SECOND
+        if took_s > excused_s:
+            yield Broken("a crash costs seconds", f"{each.job_id} took {took_s:.1f} s, {excused_s:.1f} s at most")
+
+
+def _is_away(fault: Fault) -> float:
+    """Return for how long a fault of a store or provider may hold up a job: pauses between tries grow."""
+    return 2 * fault.amount + TAKEOVER_S if fault.trouble in ("store_away", "provider_away") else 0.0
+
+
 def _holds_up(fault: Fault) -> float:
     match fault.trouble:
-        case "kill" | "kill_after" | "freeze" | "freeze_after" | "late" | "restart" | "lose_tail" | "empty":
+        case "kill" | "kill_after" | "stop" | "freeze" | "freeze_after" | "late" | "restart" | "lose_tail" | "empty":
             return fault.amount + TAKEOVER_S
         case "board_clock":
             return abs(fault.amount)
@@ -94,6 +115,19 @@ def _doubled(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -
     for key, known in jobs.items():
         if len(known) > 1:
             yield Broken("one job of a key", f"{key} leads to {sorted(known)}")
+
+
+def _not_superseded(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> Iterator[Broken]:
+    """A question that supersedes others has ended them before it is accepted."""
+    some = [each for each in asked if each.ask.supersedes and each.accepted_at is not None and not troubles.lost]
+    for former in some:
+        for later in some:
+            is_later = former.job_id != later.job_id and later.asked_at > (former.accepted_at or 0)
+            if not is_later or later.ask.subject != former.ask.subject:
+                continue
+            ended = histories.jobs[former.job_id].ended
+            if ended is None or ended > (later.accepted_at or 0):
+                yield Broken("the superseded ends", f"{former.job_id} had not ended when {later.job_id} was accepted")
 
 
 def _first_of_each_job(asked: Sequence[Asked]) -> list[Asked]:

@@ -134,29 +134,53 @@ class Troubles:
     def _kill(self, process: Process, again_in_s: float) -> None:
         if process is self._outside:
             return
-        self._scheduler.note(f"{process.name} is killed".encode())
-        self._scheduler.kill(process)
-        self._died(process, again_in_s)
+        self._end(process, again_in_s)
         raise Killed
 
     def _happen(self, fault: Fault, process: Process) -> None:
+        amount = int(fault.amount * SECOND)
         match fault.trouble:
             case "freeze":
-                self._scheduler.freeze(process, int(fault.amount * SECOND))
-            case "board_clock":
-                self._server.clock_ahead += int(fault.amount * SECOND)
+                self._scheduler.freeze(process, amount)
+            case "stop":
+                self._stop(process, fault.amount)
             case "worker_clock":
-                process.clock_ahead += int(fault.amount * SECOND)
+                process.clock_ahead += amount
             case "bells_lost" | "bells_doubled" | "bells_shuffled":
                 self._disturb_bells(fault.trouble)
             case "store_away" | "provider_away":
-                self.away_until[fault.trouble.removesuffix("_away")] = self._scheduler.now + int(fault.amount * SECOND)
+                self.away_until[fault.trouble.removesuffix("_away")] = self._scheduler.now + amount
+            case _:
+                self._happen_at_server(fault)
+
+    def _happen_at_server(self, fault: Fault) -> None:
+        match fault.trouble:
+            case "board_clock":
+                self._server.clock_ahead += int(fault.amount * SECOND)
             case "restart" | "empty":
                 self._restart(fault.amount, is_emptied=fault.trouble == "empty")
             case "lose_tail":
                 self._lose_tail(fault.amount)
             case _:
                 pass
+
+    def _stop(self, process: Process, again_in_s: float) -> None:
+        """Have a process do what it has to do before it ends, and begin again some time after its end."""
+        if process is self._outside or process.is_stopping:
+            return
+        process.is_stopping = True
+
+        def stop() -> None:
+            for do in process.on_stop:
+                do()
+            self._end(process, again_in_s)
+
+        self._scheduler.spawn(process, stop, "stop")
+
+    def _end(self, process: Process, again_in_s: float) -> None:
+        self._scheduler.note(f"{process.name} ends".encode())
+        self._scheduler.kill(process)
+        self._died(process, again_in_s)
 
     def _disturb_bells(self, trouble: str) -> None:
         for queue in Queue:
@@ -179,6 +203,7 @@ class Troubles:
         self._server.restart(kept, is_emptied=is_emptied)
         if is_emptied or kept is not None:
             self._went_back()
+        self._note_on_disk()  # a server that starts has what its disk has
         if down_s:
             self._server.is_down = True
             self._scheduler.spawn(self._outside, self._come_back, "server", after=int(down_s * SECOND))
@@ -201,9 +226,12 @@ class Troubles:
     def _wait_for_disk(self) -> bytes:
         """Wait until the server writes to its disk, as it does once a second."""
         self._scheduler.pass_time(self._scheduler.chances.randrange(SECOND))
+        self._note_on_disk()
+        return b"*2\r\n:1\r\n:0\r\n"
+
+    def _note_on_disk(self) -> None:
         for on_disk in self._tails:
             on_disk[:] = [self._server.remember(), self._scheduler.now]
-        return b"*2\r\n:1\r\n:0\r\n"
 
     def _perform(self, connection: SimulatedConnection, commands: Sequence[Sequence[bytes]]) -> None:
         for place, command in enumerate(commands):

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 import redis
@@ -18,6 +19,7 @@ from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.dispatch.sweeper import Sweeper
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.heartbeat import HeartbeatThread
+from querymill_workers.observe import SHUTDOWN_S
 from tests.simulation import threads
 from tests.simulation.faults import Troubles
 from tests.simulation.scheduler import Process, Scheduler
@@ -90,6 +92,14 @@ class Worker:
         )  # fmt: skip
         listener.start()
         heartbeat.describe(queues=list(Queue), slots=self._slots, count_busy=lambda: pool.busy)
+
+        def put_back() -> None:
+            with suppress(redis.RedisError):
+                heartbeat.end()
+
+        self.process.on_stop += [
+            sweeper.stop, listener.stop, partial(pool.dismiss, within_s=SHUTDOWN_S), put_back,
+        ]  # fmt: skip
 
     def _at_provider(self, what: str) -> None:
         self._troubles.at_provider(self.process, what)

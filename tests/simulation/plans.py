@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 Kind = Literal["embed", "table", "ingest", "drop", "drop_all", "search", "expanded", "cancel", "again"]
 Trouble = Literal[
-    "kill", "kill_after", "freeze", "freeze_after", "cut", "no_reply", "late", "bells_lost", "bells_doubled",
+    "kill", "kill_after", "stop", "freeze", "freeze_after", "cut", "no_reply", "late", "bells_lost", "bells_doubled",
     "bells_shuffled", "board_clock", "worker_clock", "restart", "lose_tail", "empty", "store_away", "provider_away",
 ]  # fmt: skip
 
@@ -26,11 +26,13 @@ class Ask:
     key: str | None = None
     #: Whether the caller hears the events of the job, to its end.
     follows: bool = False
+    #: Whether it ends the former questions about its document that say so, too.
+    supersedes: bool = False
 
     def __str__(self) -> str:
         more = "".join((
             f" within {self.deadline_s} s" if self.deadline_s else "", f" key {self.key}" if self.key else "",
-            " followed" if self.follows else "",
+            " followed" if self.follows else "", " supersedes" if self.supersedes else "",
         ))  # fmt: skip
         return f"{self.number} at {self.at_ms} ms: {self.kind} {self.subject}/{self.content}{more}"
 
@@ -80,23 +82,24 @@ class Plan:
 
 #: How often each trouble is chosen, and its amounts: least and most seconds.
 _TROUBLES: Final[dict[Trouble, tuple[int, float, float]]] = {
-    "kill": (10, 0.2, 8), "kill_after": (12, 0.2, 8), "freeze": (6, 0.5, 14), "freeze_after": (10, 0.5, 25),
-    "cut": (6, 0, 0), "no_reply": (14, 0, 0), "late": (8, 0.05, 20), "bells_lost": (6, 0, 0),
-    "bells_doubled": (5, 0, 0),
-    "bells_shuffled": (5, 0, 0), "board_clock": (5, -5, 5), "worker_clock": (3, -60, 60), "restart": (4, 0, 3),
-    "lose_tail": (3, 0.05, 1), "empty": (2, 0, 2), "store_away": (6, 0.1, 20), "provider_away": (6, 0.1, 20),
+    "kill": (10, 0.2, 8), "kill_after": (12, 0.2, 8), "stop": (8, 0.2, 8), "freeze": (6, 0.5, 14),
+    "freeze_after": (10, 0.5, 25), "cut": (6, 0, 0), "no_reply": (14, 0, 0), "late": (8, 0.05, 20),
+    "bells_lost": (6, 0, 0), "bells_doubled": (5, 0, 0), "bells_shuffled": (5, 0, 0), "board_clock": (5, -5, 5),
+    "worker_clock": (3, -60, 60), "restart": (4, 0, 3), "lose_tail": (3, 0.05, 1), "empty": (2, 0, 2),
+    "store_away": (6, 0.1, 20), "provider_away": (6, 0.1, 20),
 }  # fmt: skip
 
 
-#: The share of the schedules that are about budgets.
+#: The shares of the schedules that are about budgets, and in which a question is asked again and again beside a write.
 BUDGETS: Final = 0.1
+RACES: Final = 0.1
 
 
 def plan_of(seed: int) -> Plan:
     """Return the plan of a seed."""
     chances = random.Random(seed)
     is_budget = chances.random() < BUDGETS
-    asks = [] if is_budget else _asks(chances)
+    asks = [] if is_budget else _race(chances) if chances.random() < RACES else _asks(chances)
     count = chances.choice((0, 1, 1, 2, 2, 3, 3, 4, 5, 7))
     span = 60 + 45 * len(asks)
     faults = sorted((_fault(chances, span) for _ in range(count)), key=lambda fault: fault.call)
@@ -118,11 +121,25 @@ def _asks(chances: random.Random) -> list[Ask]:
         former = [ask.number for ask in found if ask.kind not in ("cancel", "again")]
         if former and chances.random() < 0.15:
             kind = chances.choice(("cancel", "again"))
-        deadline = chances.choice((1.5, 4.0, 8.0, 30.0)) if kind in ("search", "expanded") else None
+        is_search = kind in ("search", "expanded")
+        deadline = chances.choice((1.5, 4.0, 8.0, 30.0)) if is_search else None
         subject = chances.choice(former) if kind in ("cancel", "again") else chances.randrange(documents)
         key = f"key{number}" if chances.random() < 0.25 and kind not in ("cancel", "again") else None
         content = number if kind in ("ingest", "table") else chances.randrange(2)
-        found.append(Ask(number, at, kind, subject, content, deadline, key, follows=chances.random() < 0.3))
+        follows, supersedes = chances.random() < 0.3, is_search and chances.random() < 0.25
+        found.append(Ask(number, at, kind, subject, content, deadline, key, follows=follows, supersedes=supersedes))
+    return found
+
+
+def _race(chances: random.Random) -> list[Ask]:
+    """Return a write between questions that are the same: who asks after its end is not led to one from before it."""
+    kind: Kind = chances.choice(("search", "expanded"))
+    at = chances.randrange(1_000, 3_000)
+    found = [Ask(0, 0, "ingest", 0, 0), Ask(1, at, chances.choice(("ingest", "ingest", "drop")), 0, 1)]
+    asked_at = at - chances.randrange(40)
+    for number in range(2, chances.randrange(5, 10)):
+        found.append(Ask(number, asked_at, kind, 0, 0, 30.0))
+        asked_at += chances.randrange(chances.choice((10, 100, 1_000)))
     return found
 
 

@@ -31,6 +31,10 @@ class JobHistory:
     events: list[tuple[str, str]] = field(default_factory=list)
     ends: int = 0
     is_gone: bool = False
+    #: Whether its events are those of another job, whose work it shares.
+    is_follower: bool = False
+    #: The steps that an attempt holds, and since when (µs), by the scheduler's clock and the server's.
+    held: dict[str, tuple[int, int]] = field(default_factory=dict)
     #: The steps that were told to be done.
     closed: set[str] = field(default_factory=set)
     #: When it was done first, and with which result.
@@ -41,8 +45,9 @@ class JobHistory:
 class Histories:
     """Hears of each event and each state on the board, at the moment when it is written."""
 
-    def __init__(self, ask: Callable[..., Any]) -> None:
+    def __init__(self, ask: Callable[..., Any], *, lease_s: float) -> None:
         self._ask = ask
+        self._lease_us = int(lease_s * SECOND) - 2_000  # times of events are whole milliseconds
         self.jobs: dict[str, JobHistory] = {}
         self.now = 0
         self.broken: list[Broken] = []
@@ -71,6 +76,7 @@ class Histories:
             job.events = [event for event in job.events if event[0] in kept]
             job.ends = sum(event in LAST for _, event in job.events)
             job.closed.clear()
+            job.held.clear()
 
     def open_jobs(self) -> list[str]:
         """Return the jobs that have not ended."""
@@ -79,7 +85,8 @@ class Histories:
     def _event(self, job_id: str, event_id: str, event: str, body: str) -> None:
         job = self.jobs.setdefault(job_id, JobHistory(began=self.now))
         if event == "queued":
-            job.ends, job.events, job.closed = 0, [], set()
+            job.ends, job.events, job.closed, job.held = 0, [], set(), {}
+            job.is_follower = self._ask("HGET", f"qm:{{{job_id[0]}}}:{job_id}:job", "leader") is not None
         if job.ends:
             self._break("one end", f"{job_id} was told {event} after its end")
         if job.events and not _is_later(event_id, job.events[-1][0]):
@@ -88,10 +95,23 @@ class Histories:
         if event in LAST:
             job.ends += 1
             job.ended = self.now
+        if event == "stage_started":
+            self._started(job_id, job, from_json(body)["stage"], event_id)
         if event == "stage_finished":
+            job.held.pop(from_json(body)["stage"], None)
             self._closed(job_id, job, body)
         if event == "done":
             self._done(job_id, job, body)
+
+    def _started(self, job_id: str, job: JobHistory, stage: str, event_id: str) -> None:
+        """A step is held by one attempt, until it lets go or for as long as a lease at least."""
+        at = (self.now, int(event_id.split("-")[0]) * 1_000)
+        since = job.held.get(stage)
+        if since is not None and not job.is_follower:
+            held_us = max(now - then for now, then in zip(at, since, strict=True))
+            if held_us < self._lease_us:
+                self._break("a step is held by one", f"{stage} of {job_id} was begun again after {held_us} µs")
+        job.held[stage] = at
 
     def _closed(self, job_id: str, job: JobHistory, body: str) -> None:
         """A step is done once: what another attempt does later counts for nothing."""

@@ -14,11 +14,10 @@ import structlog
 from querymill.client.events.watch import Watch
 from querymill_shared.board import ValkeyBoard, ValkeyWatchedBoard, Verdict
 from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded, QuerymillError
-from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
 from querymill_workers.dispatch import sweeper
 from tests.simulation import endings, threads
-from tests.simulation.asks import Asked, request_of
+from tests.simulation.asks import Asked, options_of, request_of
 from tests.simulation.budgets import Budget
 from tests.simulation.faults import Troubles
 from tests.simulation.fleet import Worker
@@ -54,7 +53,7 @@ class Schedule:
         self.scheduler = Scheduler(plan.seed, keeps_trace=keeps_trace)
         self.outside = Process("outside")
         self.server = KeyServer(self.scheduler, self._told)
-        self.histories = Histories(self.server.ask)
+        self.histories = Histories(self.server.ask, lease_s=settings.querymill_lease_s)
         self.server.load_all()
         self.stores = Stores(self.scheduler)
         self.troubles = Troubles(
@@ -134,7 +133,7 @@ class Schedule:
         if first is None:
             return None
         request = request_of(first)
-        options = SubmitOptions(idempotency_key=first.key) if first.key else PLAIN
+        options = options_of(first)
         asked = Asked(first, self.scheduler.now)
         self.asked.append(asked)
         for _ in range(5 if first.key else 1):

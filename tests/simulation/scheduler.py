@@ -35,12 +35,15 @@ class Process:
 
     name: str
     is_dead: bool = False
+    is_stopping: bool = False
     frozen_until: int = 0
     #: By how much its clock is ahead: the one that can be set, and the monotonic one, which has a beginning of its own.
     clock_ahead: int = 0
     monotonic_ahead: int = 0
     actors: "list[Actor]" = field(default_factory=list)
     on_death: list[Callable[[], None]] = field(default_factory=list)
+    #: What it does when it is told to stop: SIGTERM. A process that has nothing to do ends at once.
+    on_stop: list[Callable[[], None]] = field(default_factory=list)
 
 
 @dataclass(eq=False)

@@ -63,7 +63,7 @@ def test_threads_are_free_again_whatever_their_work_raised() -> None:
         step_pool.start(fail)
         assert ended.acquire(timeout=20)
     assert step_pool.dismiss(within_s=20)
-    assert step_pool.free == 2
+    assert step_pool.busy == 0
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -104,3 +104,12 @@ def test_a_process_that_ends_does_not_wait_for_ever() -> None:
     assert not step_pool.dismiss(within_s=0.05)
     may_end.set()
     assert step_pool.dismiss(within_s=20)
+
+
+def test_a_pool_that_was_dismissed_begins_nothing_more() -> None:
+    """What a process claimed after it put back what it held would wait for the end of its lease."""
+    step_pool = step_pool_of(8)
+    assert step_pool.dismiss(within_s=1)
+    assert not step_pool.start_if_free(lambda: None)
+    assert step_pool.wait_until_free(0) == 0
+    assert step_pool.spare_slots_of("acme") == 0

@@ -120,9 +120,14 @@ class StepPool:
                     del self._held[collection]
 
     def dismiss(self, *, within_s: float) -> bool:
-        """Wait for the steps that run. Return whether all have ended in time."""
+        """Begin nothing more, and wait for the steps that run. Return whether all have ended in time.
+
+        A listener that hears another bell finds no thread free and gives it back: a step that was claimed after this
+        process has put back what it held would wait for the end of its lease.
+        """
         until = time.monotonic() + within_s
         with self._changed:
+            self._slots = 0
             return self._changed.wait_for(lambda: not self._busy, timeout=max(0.0, until - time.monotonic()))
 
     def _work(self) -> None:
