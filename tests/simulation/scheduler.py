@@ -43,7 +43,7 @@ class Process:
     actors: "list[Actor]" = field(default_factory=list)
     on_death: list[Callable[[], None]] = field(default_factory=list)
     #: What it does when it is told to stop: SIGTERM. A process that has nothing to do ends at once.
-    on_stop: list[Callable[[], None]] = field(default_factory=list)
+    on_stop: list[Callable[[], object]] = field(default_factory=list)
 
 
 @dataclass(eq=False)
