@@ -103,3 +103,18 @@ def test_a_round_is_told_like_any_event(board: Board) -> None:
     )
     assert board.append_event(job_id, told)
     assert board.events(job_id)[-1][1] == told
+
+
+def test_many_jobs_are_looked_at_and_ended_at_once(board: Board) -> None:
+    """One that is unknown keeps no other from its end, and one that has ended keeps its own."""
+    first, second, cancelled = (
+        board.submit(SEARCH.model_copy(update={"query": query}))[0] for query in ("one?", "two?", "three?")
+    )
+    board.settle(cancelled, Verdict("cancelled"))
+    pictures = board.pictures([first, "ffffffffffffffffffffffffffffffff", second])
+    assert [picture and picture.record.job_id for picture in pictures] == [first, None, second]
+    board.settle_all(dict.fromkeys((first, second, cancelled, "f" * 32), Verdict("failed", reason="late")))
+    records = [board.picture(job_id).record for job_id in (first, second, cancelled)]
+    assert [(record.state, record.reason) for record in records] == [
+        ("failed", "late"), ("failed", "late"), ("cancelled", ""),
+    ]  # fmt: skip

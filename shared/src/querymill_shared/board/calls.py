@@ -28,7 +28,7 @@ from querymill_shared.board.picture import (
 )
 from querymill_shared.board.replies import MALFORMED, accepted_s, counts_of, picture_of, request_of
 from querymill_shared.contracts.codes import Code
-from querymill_shared.contracts.errors import UnreadableJob
+from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.contracts.events import Cancelled, Done, Event, Failed, ProgressEvent, StageFinished
 from querymill_shared.hits import pack
 from querymill_shared.queues import Queue
@@ -325,6 +325,19 @@ def picture(job_id: str) -> ScriptCall[Picture]:
         return replace(shown, request=request, unreadable=unreadable, asked=request)
 
     return ScriptCall("picture", names, [], parse)
+
+
+def picture_or_none(job_id: str) -> ScriptCall[Picture | None]:
+    """Return a snapshot of a job, None if there is none that can be read."""
+    call = picture(job_id)
+
+    def parse(returned: tuple[Sequence[Any], str]) -> Picture | None:
+        try:
+            return call.parse(returned)
+        except (UnknownJob, UnreadableJob):
+            return None
+
+    return ScriptCall(call.script, call.keys, call.args, parse)
 
 
 def report_backlog(

@@ -156,6 +156,17 @@ def _reserve(job_id: str, digest: str, request: JobRequest, options: SubmitOptio
         void = known
 
 
+def settling(
+    job_id: str, verdict: Verdict, settings: Settings, *, is_noted: bool = False,
+    closes: tuple[Claim, Outcome] | None = None,
+) -> ScriptCall[Sequence[Ended] | str]:  # fmt: skip
+    """End a job, with the times that settings say: see `calls.settle`."""
+    return calls.settle(
+        job_id, verdict, result_ttl_s=settings.querymill_result_ttl_s, is_noted=is_noted, closes=closes,
+        trail_ms=trails.kept_ms(settings), trails=trails.kept_in_a_shard(settings),
+    )  # fmt: skip
+
+
 def settle(
     job_id: str, verdict: Verdict, settings: Settings, *, closes: tuple[Claim, Outcome] | None = None
 ) -> Exchange[Sequence[Ended]]:
@@ -164,10 +175,7 @@ def settle(
     With ``closes``, its only step ends with it, or neither ends. If the job has changed what its collection holds,
     every shard learns that before anybody can see the job as done.
     """
-    end = partial(
-        calls.settle, job_id, verdict, result_ttl_s=settings.querymill_result_ttl_s, closes=closes,
-        trail_ms=trails.kept_ms(settings), trails=trails.kept_in_a_shard(settings),
-    )  # fmt: skip
+    end = partial(settling, job_id, verdict, settings, closes=closes)
     (settled,) = yield [end()]
     if not isinstance(settled, str):
         return settled  # type: ignore[no-any-return]  # as above

@@ -156,6 +156,14 @@ class Board(Protocol):
         """
         ...
 
+    def pictures(self, job_ids: Sequence[str]) -> list[Picture | None]:
+        """Return the pictures of many jobs in few round trips, None for one that is unknown or cannot be read."""
+        ...
+
+    def settle_all(self, verdicts: Mapping[str, Verdict]) -> None:
+        """End many jobs that only read, in few round trips. One that has ended stays as it is."""
+        ...
+
     def trail(self, job_id: str) -> Picture:
         """Return what a job did that has ended, for a week: its picture without its question, hits and result.
 

@@ -34,7 +34,7 @@ from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.ordering import LargestStored, nothing_stored
 from querymill_shared.board.pace import NO_PACES, QueuePace
-from querymill_shared.board.picture import Cause, Claim, Claims, Ended, Outcome, Picture, Verdict, WorkerLife
+from querymill_shared.board.picture import Cause, Claim, Claims, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.board.replies import events_of, newest, of_kind, stream_entries, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
@@ -244,10 +244,6 @@ class ValkeyBoard(SweptBoard):
         ended = self._carry_out(exchanges.settle(job_id, verdict, self._settings))
         self._tell_ends(ended)
         return bool(ended)
-
-    def _tell_ends(self, ended: Sequence[Ended]) -> None:
-        for each in ended:
-            self._on_end(each)
 
     @override
     def release(self, job_id: str) -> bool:

@@ -9,10 +9,11 @@ import redis
 from redis.exceptions import NoScriptError
 from typing_extensions import override
 
-from querymill_shared.board import keys, sweeping
+from querymill_shared.board import calls, exchanges, keys, sweeping
 from querymill_shared.board.calls import NO_BACKLOG, ScriptCall
 from querymill_shared.board.connections import run_each
-from querymill_shared.board.picture import Due
+from querymill_shared.board.endings import OnEnd
+from querymill_shared.board.picture import Due, Ended, Picture, Verdict
 from querymill_shared.board.protocol import Board
 from querymill_shared.board.scripts import command_of
 from querymill_shared.board.sweeping import Candidates
@@ -28,6 +29,7 @@ class SweptBoard(Board):
 
     _client: redis.Redis
     _settings: Settings
+    _on_end: OnEnd
     _is_one_server = True
 
     @abstractmethod
@@ -35,6 +37,10 @@ class SweptBoard(Board):
 
     @abstractmethod
     def _load(self, script: str) -> None: ...
+
+    def _tell_ends(self, ended: Sequence[Ended]) -> None:
+        for each in ended:
+            self._on_end(each)
 
     @override
     def due(
@@ -51,6 +57,20 @@ class SweptBoard(Board):
             else:
                 found += due
         return found
+
+    @override
+    def pictures(self, job_ids: Sequence[str]) -> list[Picture | None]:
+        read = self._run_each([calls.picture_or_none(job_id) for job_id in job_ids])
+        return [None if isinstance(found, Exception) else found for found in read]
+
+    @override
+    def settle_all(self, verdicts: Mapping[str, Verdict]) -> None:
+        ended = self._run_each(
+            [exchanges.settling(job_id, verdict, self._settings) for job_id, verdict in verdicts.items()]
+        )
+        for each in ended:
+            if not isinstance(each, Exception | str):  # what could not be ended becomes due again
+                self._tell_ends(each)
 
     @override
     def called_back(self, due: Due, *, job_id: str, delivery: str) -> None:

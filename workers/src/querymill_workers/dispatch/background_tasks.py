@@ -1,7 +1,6 @@
 """What the sweeper must not wait for: work that needs a store runs in threads of its own, with a time limit."""
 
 import threading
-from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
@@ -47,27 +46,29 @@ class BackgroundTasks:
     def __init__(self, ring: Callable[[Bell], None], clock: Callable[[], float]) -> None:
         self._ring = ring
         self._clock = clock
-        self._waiting: deque[BackgroundTask] = deque()
-        self._running: set[BackgroundTask] = set()
+        self._waiting: dict[Hashable, BackgroundTask] = {}
+        self._running: dict[Hashable, BackgroundTask] = {}
         self._last_ended_at = clock()
         self._lock = threading.Lock()
 
     def ask(self, name: Hashable, run: Callable[[], Sequence[Bell]], *, give_up: Callable[[], object]) -> None:
         """Have work done, unless work of this name waits or runs. The bells that it returns are rung."""
         with self._lock:
-            if all(task.name != name for task in (*self._waiting, *self._running)):
-                self._waiting.append(BackgroundTask(name, run, give_up, self._clock()))
+            if name not in self._waiting and name not in self._running:
+                self._waiting[name] = BackgroundTask(name, run, give_up, self._clock())
         self._begin()
 
     def tend(self) -> None:
         """Give up what is late, and begin what waits. To be called often."""
         now = self._clock()
         with self._lock:
-            late = [task for task in (*self._running, *self._waiting) if self._is_late(task, now)]
+            late = [task for task in (*self._running.values(), *self._waiting.values()) if self._is_late(task, now)]
             for task in late:
                 task.is_given_up = True
-            self._waiting = deque(task for task in self._waiting if not task.is_given_up)
-            self._running = {task for task in self._running if now - (task.begun_at or now) < FORGOTTEN_AFTER_S}
+            self._waiting = {name: task for name, task in self._waiting.items() if not task.is_given_up}
+            self._running = {
+                name: task for name, task in self._running.items() if now - (task.begun_at or now) < FORGOTTEN_AFTER_S
+            }
         for task in late:
             _log.warning("a store did not respond in time", task=str(task.name))
             task.give_up()
@@ -81,9 +82,9 @@ class BackgroundTasks:
     def _begin(self) -> None:
         with self._lock:
             while self._waiting and len(self._running) < AT_ONCE:
-                task = self._waiting.popleft()
+                task = self._waiting.pop(next(iter(self._waiting)))
                 task.begun_at = self._clock()
-                self._running.add(task)
+                self._running[task.name] = task
                 threading.Thread(target=self._run, args=(task,), name="task", daemon=True).start()
 
     def _run(self, task: BackgroundTask) -> None:
@@ -94,5 +95,6 @@ class BackgroundTasks:
             _log.warning("could not process a due entry", task=str(task.name), exc_info=error)
         finally:
             with self._lock:
-                self._running.discard(task)
+                if self._running.get(task.name) is task:  # else it was forgotten, and another may run
+                    del self._running[task.name]
                 self._last_ended_at = self._clock()

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TypeVar
 
 import structlog
@@ -36,12 +37,14 @@ from querymill_workers.documents import flow as documents
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.backoff import is_used_up, wait_s, within
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.deadline import fail_at_deadline, late_verdict
 from querymill_workers.jobs.faults import Refused, Unavailable, kinds_of
 from querymill_workers.jobs.flow import Flow
 from querymill_workers.jobs.job_counts import counting
 from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.notes import FailureNotes
 from querymill_workers.jobs.processor import charged_to
+from querymill_workers.jobs.verdicts import lost_search
 from querymill_workers.retrievers.conversations import flow as conversations
 from querymill_workers.retrievers.files import flow as files
 from querymill_workers.retrievers.messages import flow as messages
@@ -268,6 +271,13 @@ def fail_unreadable(picture: Picture, ports: Ports) -> None:
 def is_unbegun_search(picture: Picture) -> bool:
     """Whether a job asks for hits, and no worker has begun any of its steps."""
     return isinstance(picture.request, AnySearch | Search) and not any(step.attempt for step in picture.steps)
+
+
+def verdict_unbegun(picture: Picture) -> Verdict:
+    """Return the verdict at its deadline of a search that no worker has begun: as its flow would settle it."""
+    if picture.request is not None and flow_of(picture.request).settle is fail_at_deadline:
+        return late_verdict(picture)
+    return replace(lost_search(picture), code="deadline")
 
 
 def settle_at_deadline(picture: Picture, ports: Ports) -> None:

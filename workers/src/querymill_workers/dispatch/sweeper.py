@@ -6,7 +6,6 @@ deadlines.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import structlog
@@ -25,7 +24,6 @@ from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.watchdog import WatchedThread
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.log_lines import log_failure
-from querymill_workers.jobs.verdicts import lost_search
 from querymill_workers.retrievers.conversations.ranks.daily import LOOK_S, rebuilds_due
 
 _log = structlog.get_logger(__name__)
@@ -33,6 +31,8 @@ _log = structlog.get_logger(__name__)
 #: Seconds between two sweeps: until the next entry is due, within these bounds. A job that is accepted in between may
 #: be due sooner, but its deadline is at least twice as far away as its entry.
 LEAST_WAIT_S, MOST_WAIT_S = 0.005, 0.1
+#: So many searches that nobody began are ended in one round trip.
+ENDED_AT_ONCE = 100
 #: How often the text indexes are looked after, in seconds.
 TIDY_EVERY_S = 5.0
 #: How often the sweeper checks whether samples of dropped documents are left, in seconds.
@@ -50,7 +50,26 @@ def sweep(
     What needs a store is done aside, as tasks. Without them it is done here.
     """
     due_now = ports.board.due(waits=waits, shards=shards, sweeper=sweeper)
-    return [bell for due in due_now for bell in recover_safely(due, ports, tasks)]
+    return [bell for due in end_unbegun(due_now, ports) for bell in recover_safely(due, ports, tasks)]
+
+
+def end_unbegun(due_now: Sequence[Due], ports: Ports) -> list[Due]:
+    """End the searches past their deadline that nobody has begun, many at a time. Return the other due entries.
+
+    After a burst they are thousands, and there is nothing to read for any of them.
+    """
+    late, ended = [due.job_id for due in due_now if due.past_deadline], set[str]()
+    for first in range(0, len(late), ENDED_AT_ONCE):
+        pictures = ports.board.pictures(late[first : first + ENDED_AT_ONCE])
+        verdicts = {
+            picture.record.job_id: run_step.verdict_unbegun(picture)
+            for picture in pictures
+            if picture is not None and not picture.record.is_over and run_step.is_unbegun_search(picture)
+        }
+        if verdicts:
+            ports.board.settle_all(verdicts)
+            ended |= verdicts.keys()
+    return [due for due in due_now if due.job_id not in ended]
 
 
 def recover_safely(due: Due, ports: Ports, tasks: BackgroundTasks | None) -> Sequence[Bell]:
@@ -82,10 +101,6 @@ def recover(due: Due, ports: Ports, tasks: BackgroundTasks | None = None) -> Seq
     reads = run_step.flow_of(picture.request).reads
     if tasks is None or reads is None:
         return go_on(due, picture, step, ports)
-    if due.past_deadline and run_step.is_unbegun_search(picture):
-        # After a burst they are hundreds at a time, and there is nothing to read for any of them.
-        ports.board.settle(due.job_id, replace(lost_search(picture), code="deadline"))
-        return []
     tasks.ask(
         (due.job_id, due.step, due.past_deadline),
         lambda: go_on(due, picture, step, ports),

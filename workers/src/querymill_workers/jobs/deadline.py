@@ -130,8 +130,13 @@ def naming_lateness(caller: Caller) -> Iterator[None]:
 
 
 def fail_at_deadline(picture: Picture, ports: Common) -> None:
-    """Fail a job that has no partial result to return, with the reasons why its steps were put back until then."""
+    """Fail a job that has no partial result to return."""
+    ports.board.settle(picture.record.job_id, late_verdict(picture))
+
+
+def late_verdict(picture: Picture) -> Verdict:
+    """Return the verdict of a job without a partial result, with the reasons why its steps were put back until then."""
     held_up = [step for step in picture.steps if step.state != "done" and step.reason]
     reason = "; ".join(["its deadline passed", *(f"{step.name}: {step.reason}" for step in held_up)])
     code: Code = next((step.code for step in held_up if step.code is not None), "deadline")
-    ports.board.settle(picture.record.job_id, Verdict("failed", reason=reason, code=code))
+    return Verdict("failed", reason=reason, code=code)
