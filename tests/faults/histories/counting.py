@@ -1,7 +1,7 @@
 """The counts of a run, taken from its history by the checkers."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
@@ -49,9 +49,9 @@ class Counts:
 _SHOWN = 20
 
 
-def count(history: Sequence[Operation]) -> Counts:
-    """Count what a history shows."""
-    broken = breaches_of(history)
+def count(history: Sequence[Operation], *, spared: Collection[str] = ()) -> Counts:
+    """Count what a history shows, without the promises that are ``spared``."""
+    broken = {promise: found for promise, found in breaches_of(history).items() if promise not in spared}
     by_count = Counter(breach.count for breaches in broken.values() for breach in breaches)
     ends = {end.argument["job_id"]: end.seen for end in of_kind(history, "end")}
     jobs = accepted_jobs(history)

@@ -4,10 +4,10 @@ A history can be written by hand, too. These are the kinds of operations; times 
 
 | kind | argument | seen |
 |---|---|---|
-| submit | job (its kind), key, body, durable | job_id, or refused |
-| end | job_id | state, reason, code, degraded, of which a client had to hear |
+| submit | job (its kind), key, body, durable, deadline (null: none), about (a document, or null) | job_id, or refused |
+| end | job_id | state, reason, code, degraded (codes), lost (steps), of which a client had to hear |
 | events | job_id, after | ids, types |
-| last | job_id | state, ids, types: what the board holds when all is over |
+| last | job_id | state, attempts (of each step), ids, types: what the board holds when all is over |
 | write | document, value (null: dropped), job_id | state |
 | read | document | value (null: not there) |
 | find | document, value that was looked for | values: how often each was shown; complete |

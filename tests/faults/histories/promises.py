@@ -13,6 +13,10 @@ from tests.faults.histories.registers import TooManyStates, access_of, is_linear
 
 #: Why a request may be refused, though its caller did nothing wrong.
 REFUSALS: Final = frozenset({"Overloaded", "Unavailable", "UnknownCollection"})
+#: What is cut by its deadline has had this share of it at least: a branch of a search has half.
+LEAST_SHARE: Final = 0.25
+#: So many workers must have died of a step before it is given up.
+MOST_ATTEMPTS: Final = 4
 #: "gone": the board lost it with its data, and whoever waited was told so.
 Count = Literal["lost", "gone", "doubled", "wrong", "stuck"]
 History = Sequence[Operation]
@@ -34,13 +38,19 @@ def accepted_jobs(history: History) -> dict[str, Operation]:
 
 
 def check_ends(history: History) -> list[Breach]:
-    """An accepted job ends, a durable one not by failing, and whoever waits for it sees the end."""
+    """An accepted job ends, a durable one not by failing, and whoever waits for it sees the end.
+
+    When a document is forgotten, jobs that hold its text and have ended go with it. Whoever had stopped waiting for
+    such a job by then sees no end.
+    """
     last = {operation.argument["job_id"]: operation.seen["state"] for operation in of_kind(history, "last")}
     seen = _ends_seen(history)
     breaches = []
     for job_id, submitted in accepted_jobs(history).items():
         state, known = last.get(job_id, "unknown"), seen[job_id] & OVER
         if state == "unknown" and not known:
+            if "running" in seen[job_id] and _is_forgotten(history, submitted):
+                continue
             was_told = "unknown" in seen[job_id]
             breaches.append(Breach(job_id, "gone" if was_told else "lost", "it is gone, and nobody saw it end"))
         elif state != "unknown" and state not in OVER:
@@ -48,6 +58,15 @@ def check_ends(history: History) -> list[Breach]:
         elif submitted.argument["durable"] and "failed" in {state, *known}:
             breaches.append(Breach(job_id, "lost", f"durable work failed: {_reason(history, job_id)}"))
     return breaches
+
+
+def _is_forgotten(history: History, submitted: Operation) -> bool:
+    """Whether the document that a job is about was perhaps dropped since the job was submitted."""
+    return any(
+        write.argument["value"] is None and write.end > submitted.begin
+        for write in of_kind(history, "write")
+        if write.argument["document"] == submitted.argument.get("about")
+    )
 
 
 def _ends_seen(history: History) -> Mapping[str, set[str]]:
@@ -205,6 +224,32 @@ def check_errors(history: History) -> list[Breach]:
     return [Breach(about, "wrong", f"{told}") for about, told in said if told not in known]
 
 
+def check_cuts(history: History) -> list[Breach]:
+    """What says that its deadline cut it did not end long before that; what lost a step had tried it often enough."""
+    submitted = accepted_jobs(history)
+    attempts = {each.argument["job_id"]: each.seen.get("attempts", {}) for each in of_kind(history, "last")}
+    breaches = []
+    for end in of_kind(history, "end"):
+        job_id = end.argument["job_id"]
+        told = [why for step in end.seen.get("lost", ()) if (why := _lost_early(step, attempts.get(job_id, {})))]
+        if job_id in submitted and "deadline" in (*end.seen.get("degraded", ()), end.seen.get("code")):
+            told += _cut_early(submitted[job_id], end)
+        breaches += [Breach(job_id, "wrong", why) for why in told]
+    return breaches
+
+
+def _lost_early(step: str, attempts: Mapping[str, int]) -> str:
+    tried = attempts.get(step, MOST_ATTEMPTS)
+    return f"it says that {step} is lost, after {tried} attempts" if tried < MOST_ATTEMPTS else ""
+
+
+def _cut_early(submitted: Operation, end: Operation) -> list[str]:
+    deadline_s, took_s = submitted.argument.get("deadline"), end.end - submitted.begin
+    if deadline_s is None or took_s >= LEAST_SHARE * deadline_s:
+        return []
+    return [f"it says that its deadline of {deadline_s:.0f} s cut it, after {took_s:.1f} s"]
+
+
 #: The checkers by the promises that they check.
 PROMISES: Final[Mapping[str, Callable[[History], list[Breach]]]] = {
     "an accepted job ends": check_ends,
@@ -215,6 +260,7 @@ PROMISES: Final[Mapping[str, Callable[[History], list[Breach]]]] = {
     "one key leads to one job": check_idempotency,
     "updates of a document are linearisable": check_updates,
     "a complete result is right": check_answers,
+    "nothing is cut before its time": check_cuts,
     "errors are the client's own": check_errors,
 }
 

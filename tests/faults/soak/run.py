@@ -15,7 +15,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.faults.histories.counting import Counts, count
 from tests.faults.soak.figures import Watch
 from tests.faults.soak.slopes import Slope, slope_of
-from tests.faults.table import provider, servers, workers  # noqa: F401  # they register their lines
+from tests.faults.table import provider, servers, workers, zombies  # noqa: F401  # they register their lines
 from tests.faults.table.clients import together
 from tests.faults.table.library import Shelf
 from tests.faults.table.lines import APP, LINES, Line
@@ -55,7 +55,7 @@ class Soaked:
 def faults_of_a_soak() -> list[Line]:
     """Return the faults that may come one after another: no control, no other release, no board that loses data."""
     lines = [line for line in LINES.values() if "valkey" in line.on and line.app == APP and not line.own]
-    return [line for line in lines if not line.is_control and not line.loses_board]
+    return [line for line in lines if not (line.is_control or line.loses_board or line.whole_fleet)]
 
 
 def soak(*, minutes: float, seed: int, out: Path) -> Soaked:

@@ -89,14 +89,17 @@ class Client:
         request, word = self.shelf.putting(document)
         self._write(document, request, word)
 
+    def drop(self, document: Document) -> None:
+        """Drop a document."""
+        self._write(document, self.shelf.dropping(document), None)
+
     # What clients do.
 
     def _put(self) -> None:
         self.put(self._any_document())
 
     def _drop(self) -> None:
-        document = self._any_document()
-        self._write(document, self.shelf.dropping(document), None)
+        self.drop(self._any_document())
 
     def _read(self) -> None:
         self.read(self._any_document())
@@ -109,7 +112,7 @@ class Client:
     def _answer(self) -> None:
         number = self.chances.randrange(len(self.library.questions))
         begin, request = self.recorder.now(), self.library.questions[number]
-        ended = self._run(request)
+        ended = self.run(request)
         if ended is not None and ended.state == "done":
             argument = {"question": f"{request.kind} {number}", "expected": self.library.expected[number]}
             seen = {"given": digest_of(ended.result), "complete": ended.result.complete}
@@ -117,56 +120,56 @@ class Client:
 
     def _embed(self) -> None:
         begin, text = self.recorder.now(), f"a text {uuid4().hex}"
-        ended = self._run(self._embedding(text))
+        ended = self.run(self._embedding(text))
         if ended is not None and ended.state == "done":
             given = [round(number, 4) for number in ended.result.embedding("t")[:8]]
             expected = [round(float(number), 4) for number in vector_of(text)[:8]]
             self._note("answer", begin, {"question": "embed", "expected": expected}, {"given": given, "complete": True})
 
     def _store_vector(self) -> None:
-        self._run(self._embedding(f"a text {uuid4().hex}", into="table"))
+        self.run(self._embedding(f"a text {uuid4().hex}", into="table"))
 
     def _reindex(self) -> None:
-        self._run(Reindex(collection=self.shelf.collection, of=self._any_document().kind))
+        self.run(Reindex(collection=self.shelf.collection, of=self._any_document().kind))
 
     def _reembed(self) -> None:
         # Modules of the library have no vectors.
         kind = self.chances.choice([kind for kind in KINDS if kind != "modules"])
-        self._run(Reembed(collection=self.library.collection, retriever=kind, model=self.model))
+        self.run(Reembed(collection=self.library.collection, retriever=kind, model=self.model))
 
     def _cancel(self) -> None:
         request, key = self._embedding(f"a text {uuid4().hex}"), uuid4().hex
-        if (job := self._submit(request, key)) is None:
+        if (job := self.submit(request, key)) is None:
             return
         begin = self.recorder.now()
         with suppress(QuerymillError):
             accepted = job.cancel()
             self._note("cancel", begin, {"job_id": job.id}, {"accepted": accepted})
-        self._wait(job)
+        self.wait(job)
 
     def _submit_twice(self) -> None:
         request, key = self._embedding(f"a text {uuid4().hex}"), uuid4().hex
-        job = self._submit(request, key)
-        again = self._submit(request, key)
-        self._submit(self._embedding("another text"), key)
+        job = self.submit(request, key)
+        again = self.submit(request, key)
+        self.submit(self._embedding("another text"), key)
         for each in {each.id: each for each in (job, again) if each is not None}.values():
-            self._wait(each)
+            self.wait(each)
 
     def _follow(self) -> None:
         """Follow a job's events, let go, and follow again from the last event that was seen."""
         request = self.chances.choice(self.library.questions)
-        if (job := self._submit(request, uuid4().hex)) is None:
+        if (job := self.submit(request, uuid4().hex)) is None:
             return
         last = self._follow_some(job, None, self.chances.randrange(1, 4))
         self._follow_some(job, last, None)
-        self._wait(job)
+        self.wait(job)
 
     # What is checked when all is over, too.
 
     def read(self, document: Document) -> None:
         """Read a document, and record what it is."""
         begin = self.recorder.now()
-        ended = self._run(self.shelf.showing(document))
+        ended = self.run(self.shelf.showing(document), about=document)
         if ended is None or (ended.state == "failed" and ended.code != "invalid"):
             return
         if ended.state in ("done", "failed"):
@@ -176,46 +179,32 @@ class Client:
     def find(self, document: Document, word: str) -> None:
         """Search for a word of a document, and record what of the document is shown."""
         begin = self.recorder.now()
-        ended = self._run(self.shelf.looking_for(document, word))
+        ended = self.run(self.shelf.looking_for(document, word), about=document)
         if ended is not None and ended.state == "done":
             values = dict(self.shelf.words_shown(document, ended.result))
             complete = all(part.code == "pending" for part in ended.result.degraded)
             argument = {"document": str(document), "value": word}
             self._note("find", begin, argument, {"values": values, "complete": complete}, end=ended.end)
 
-    # How they do it.
-
-    def _any_document(self) -> Document:
-        return self.chances.choice(self.shelf.documents)
-
-    def _embedding(self, text: str, **more: str) -> EmbedTexts:
-        texts = [{"id": "t" if not more else text, "text": text}]
-        return EmbedTexts.model_validate({"collection": self.shelf.collection, "texts": texts, **more})
-
-    def _write(self, document: Document, request: JobRequest, word: str | None) -> None:
-        begin = self.recorder.now()
-        ended = self._run(request)
-        if ended is None:
-            return
-        is_done = ended.state == "done"
-        argument = {"document": str(document), "value": word}
-        self._note("write", begin, argument, {"state": ended.state}, end=ended.end if is_done else NEVER)
-
-    def _run(self, request: JobRequest) -> Ended | None:
+    def run(self, request: JobRequest, *, about: Document | None = None) -> Ended | None:
         """Submit a job and wait for its end. If the board loses it, submit it again under the same key."""
         key = uuid4().hex
         for _ in range(_TRIES):
-            if (job := self._submit(request, key)) is None:
+            if (job := self.submit(request, key, about=about)) is None:
                 return None
-            ended = self._wait(job)
+            ended = self.wait(job)
             if ended.state != "unknown":
                 break
         return ended
 
-    def _submit(self, request: JobRequest, key: str) -> Job[Any] | None:
+    def submit(self, request: JobRequest, key: str, *, about: Document | None = None) -> Job[Any] | None:
+        """Submit a job, which may be about a document of the shelf. Returns None if it was refused."""
         begin, until = self.recorder.now(), time.monotonic() + self.patience_s
         body = hashlib.sha256(request.model_dump_json().encode()).hexdigest()[:12]
-        argument = {"job": request.kind, "key": key, "body": body, "durable": request.deadline is None}
+        argument = {
+            "job": request.kind, "key": key, "body": body, "durable": request.deadline is None,
+            "deadline": request.deadline, "about": about and str(about),
+        }  # fmt: skip
         while True:
             try:
                 job: Job[Any] = self.mill.submit(request, idempotency_key=key)
@@ -234,7 +223,8 @@ class Client:
                 self._note("submit", begin, argument, {"job_id": job.id})
                 return job
 
-    def _wait(self, job: Job[Any]) -> Ended:
+    def wait(self, job: Job[Any]) -> Ended:
+        """Wait for the end of a job, as long as the client's patience lasts."""
         begin, until = self.recorder.now(), time.monotonic() + self.patience_s
         while True:
             try:
@@ -254,6 +244,24 @@ class Client:
         ended = Ended(ended.state, ended.result, ended.code, self.recorder.now())
         self._note("end", begin, {"job_id": job.id}, _seen(ended), end=ended.end)
         return ended
+
+    # How they do it.
+
+    def _any_document(self) -> Document:
+        return self.chances.choice(self.shelf.documents)
+
+    def _embedding(self, text: str, **more: str) -> EmbedTexts:
+        texts = [{"id": "t" if not more else text, "text": text}]
+        return EmbedTexts.model_validate({"collection": self.shelf.collection, "texts": texts, **more})
+
+    def _write(self, document: Document, request: JobRequest, word: str | None) -> None:
+        begin = self.recorder.now()
+        ended = self.run(request, about=document)
+        if ended is None:
+            return
+        is_done = ended.state == "done"
+        argument = {"document": str(document), "value": word}
+        self._note("write", begin, argument, {"state": ended.state}, end=ended.end if is_done else NEVER)
 
     def _follow_some(self, job: Job[Any], after: str | None, most: int | None) -> str | None:
         events: list[Event] = []
@@ -294,7 +302,8 @@ def _seen(ended: Ended) -> dict[str, Any]:
         outcomes = [
             document.outcome for document in getattr(ended.result, "documents", ()) if hasattr(document, "outcome")
         ]
-        return seen | {"degraded": lacking, "outcomes": outcomes}
+        lost = [part.stage for part in ended.result.degraded if part.code == "lost"]
+        return seen | {"degraded": lacking, "lost": lost, "outcomes": outcomes}
     return seen | {"reason": ended.result, "code": ended.code} if ended.state == "failed" else seen
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, get_args
 
-from tests.faults.table import controls, provider, servers, workers  # noqa: F401  # they register their lines
+from tests.faults.table import controls, provider, servers, workers, zombies  # noqa: F401  # they register their lines
 from tests.faults.table.lines import LINES, Line
 from tests.faults.table.page import PAGE, render
 from tests.faults.table.results import RESULTS, Result, add_results, present_commit, read_results, result_of
@@ -21,6 +21,9 @@ JOBS: Final = 300
 def main(arguments: Sequence[str]) -> int:
     """Run what the arguments ask for; returns 1 if a promise was broken, or a control shows nothing."""
     asked = _parser().parse_args(arguments)
+    if asked.page:
+        write_page()
+        return 0
     seed = random.SystemRandom().randrange(1_000_000) if asked.seed is None else asked.seed
     # What is run is what is there now, whatever is edited meanwhile.
     commit = present_commit()
@@ -28,13 +31,18 @@ def main(arguments: Sequence[str]) -> int:
     failed = False
     for on in asked.servers:
         with open_house(on, seed=seed) as house:
-            for line in _chosen(asked.lines, on):
+            for line in [line for line in asked.lines if on in line.on]:
                 result = _run(house, line, asked, seed=seed, commit=commit)
                 failed |= result is None or not is_as_it_should_be(line, result)
                 if result is not None and not asked.dry:
                     add_results([result], RESULTS)
-                    PAGE.write_text(render(read_results(RESULTS)), encoding="utf-8")
+                    write_page()
     return int(failed)
+
+
+def write_page() -> None:
+    """Write the page from all runs that are kept."""
+    PAGE.write_text(render(read_results(RESULTS)), encoding="utf-8")
 
 
 def is_as_it_should_be(line: Line, result: Result) -> bool:
@@ -59,19 +67,30 @@ def _run(house: House, line: Line, asked: argparse.Namespace, *, seed: int, comm
     )  # fmt: skip
 
 
-def _chosen(names: str | None, on: Servers) -> list[Line]:
-    lines = LINES.values() if names is None else [LINES[name.strip()] for name in names.split(",")]
-    return [line for line in lines if on in line.on]
+def _named(names: str) -> list[Line]:
+    """Return the lines of names by comma.
+
+    Raises:
+        argparse.ArgumentTypeError: A line is not known.
+    """
+    unknown = [name for name in map(str.strip, names.split(",")) if name not in LINES]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"there is no line {unknown[0]!r}")
+    return [LINES[name.strip()] for name in names.split(",")]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.faults table", description=__doc__)
-    parser.add_argument("--lines", help=f"lines to run, by comma (default: all): {', '.join(LINES)}")
+    parser.add_argument(
+        "--lines", type=_named, default=[*LINES.values()],
+        help=f"lines to run, by comma (default: all): {', '.join(LINES)}",
+    )  # fmt: skip
     parser.add_argument("--jobs", type=int, default=JOBS, help="jobs of each line, at least (default: %(default)s)")
     parser.add_argument(
         "--servers", nargs="+", choices=get_args(Servers), default=["valkey"],
         help="what holds the board and carries the bells (default: a Valkey for both)",
     )  # fmt: skip
+    parser.add_argument("--page", action="store_true", help="run nothing, only write the page again")
     add_arguments_of_a_run(parser)
     return parser
 

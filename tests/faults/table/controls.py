@@ -1,9 +1,9 @@
-"""Controls: one guard is switched off, and the table must show what that costs."""
+"""Controls: one guard is switched off, and the table must show what that costs. Two more are beside their lines."""
 
 from tests.faults.table.lines import ALONE, line
 from tests.faults.table.servers import lose_bells
 from tests.faults.table.stage import Stage
-from tests.faults.table.workers import freeze_worker, kill_workers
+from tests.faults.table.workers import kill_workers
 
 
 @line(
@@ -23,21 +23,3 @@ def kill_without_sweeper(stage: Stage) -> None:
 def kill_without_lease(stage: Stage) -> None:
     """Kill all."""
     kill_workers(stage)
-
-
-@line(
-    "control: no fence", "workers are frozen beyond their lease, wake, and end steps that others hold", on=ALONE,
-    app="tests.fakes.worker_without_fence", is_control=True,
-)  # fmt: skip
-def freeze_without_fence(stage: Stage) -> None:
-    """Freeze one."""
-    freeze_worker(stage)
-
-
-@line(
-    "control: no versions", "workers are frozen beyond their lease, wake, and write without lock or version", on=ALONE,
-    app="tests.fakes.worker_without_versions", is_control=True,
-)  # fmt: skip
-def freeze_without_versions(stage: Stage) -> None:
-    """Freeze one."""
-    freeze_worker(stage)

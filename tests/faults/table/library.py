@@ -47,9 +47,9 @@ class Shelf:
     _numbers: "count[int]" = field(default_factory=lambda: count(1))
 
     @classmethod
-    def of(cls, collection: str, *, each: int) -> "Shelf":
+    def of(cls, collection: str, *, each: int, prefix: str = "d") -> "Shelf":
         """Return a shelf with so many documents of each kind."""
-        return cls(collection, [Document(kind, f"d{number}") for number in range(each) for kind in KINDS])
+        return cls(collection, [Document(kind, f"{prefix}{number}") for number in range(each) for kind in KINDS])
 
     def putting(self, document: Document) -> tuple[JobRequest, str]:
         """Return the job that writes a document with a new word, and the word."""

@@ -27,7 +27,8 @@ class Line:
         app: what the workers run
         loses_board: whether the board loses data by the fault itself
         is_control: whether a guard is switched off, so that losses must show
-        other_answers: whether workers of another release answer too, whose ranking may be another
+        whole_fleet: whether no other worker may run beside those of the stage
+        spares: promises that the fault itself breaks, which are not checked
         own: settings of the workers that are not those that are shipped
     """
 
@@ -38,7 +39,8 @@ class Line:
     app: str = APP
     loses_board: bool = False
     is_control: bool = False
-    other_answers: bool = False
+    spares: Collection[str] = ()
+    whole_fleet: bool = False
     own: dict[str, str] = field(default_factory=dict)
 
 
@@ -48,12 +50,12 @@ LINES: Final[dict[str, Line]] = {}
 
 def line(
     name: str, says: str, *, on: Collection[Servers] = ALL, app: str = APP, loses_board: bool = False,
-    is_control: bool = False, other_answers: bool = False, **own: str,
+    is_control: bool = False, spares: Collection[str] = (), whole_fleet: bool = False, **own: str,
 ) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:  # fmt: skip
     """Register a fault as a line."""
 
     def register(inflict: Callable[[Stage], None]) -> Callable[[Stage], None]:
-        LINES[name] = Line(name, says, inflict, on, app, loses_board, is_control, other_answers, own)
+        LINES[name] = Line(name, says, inflict, on, app, loses_board, is_control, spares, whole_fleet, own)
         return inflict
 
     return register

@@ -77,6 +77,24 @@ ILLNESSES: Final[Mapping[str, Respond]] = {
 
 
 @contextmanager
+def holding(provider: OpenAIServer, gates: Mapping[str, Callable[[], object]]) -> Iterator[None]:
+    """Call the gate of a word before each answer to a chat request that has it; it may wait."""
+
+    def respond(request: dict[str, Any]) -> Answer:
+        asked = json.dumps(request)
+        for word, wait in gates.items():
+            if word in asked:
+                wait()
+        return written(request)
+
+    provider.script = Script(chat=respond, embeddings=embedded, is_well=True)
+    try:
+        yield
+    finally:
+        behave(provider)
+
+
+@contextmanager
 def ill(provider: OpenAIServer, *illnesses: str) -> Iterator[None]:
     """Let each request in turn meet one of the illnesses."""
     asked = threading.Lock()

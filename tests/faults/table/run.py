@@ -48,13 +48,15 @@ class House:
     mills: list[Querymill]
 
     def clients(self, shelf: Shelf, recorder: Recorder, *, seed: int, patience_s: float = PATIENCE_S) -> list[Client]:
-        """Return the callers of all clients."""
-        model = self.stage.settings.embedding_model
-        names = [f"c{number}.{caller}" for number in range(CLIENTS) for caller in range(CALLERS)]
-        mills = [mill for mill in self.mills for _ in range(CALLERS)]
+        """Return the callers of all clients, and give the stage witnesses for its faults."""
+
+        def client(name: str, mill: Querymill) -> Client:
+            chances, model = random.Random(f"{seed} {name}"), self.stage.settings.embedding_model
+            return Client(name, mill, model, chances, self.library, shelf, recorder, patience_s)
+
+        self.stage.witnesses = [client(f"w{number}", self.mills[0]) for number in range(len(KINDS))]
         return [
-            Client(name, mill, model, random.Random(f"{seed} {name}"), self.library, shelf, recorder, patience_s)
-            for name, mill in zip(names, mills, strict=True)
+            client(f"c{number}.{caller}", mill) for number, mill in enumerate(self.mills) for caller in range(CALLERS)
         ]
 
 
@@ -116,11 +118,16 @@ class Run:
         """Record how the board holds a job, and its events."""
         begin = self.recorder.now()
         try:
-            state: str = mill.job(job_id).picture().record.state
+            picture = mill.job(job_id).picture()
+            state: str = picture.record.state
+            attempts = {step.name: step.attempt for step in picture.steps}
         except UnknownJob:
-            state = "unknown"
+            state, attempts = "unknown", {}
         told: Any = board.xrange(keys.of_job(job_id, "events")[0])
-        seen = {"state": state, "ids": [each for each, _ in told], "types": [entry["type"] for _, entry in told]}
+        seen = {
+            "state": state, "attempts": attempts,
+            "ids": [each for each, _ in told], "types": [entry["type"] for _, entry in told],
+        }  # fmt: skip
         self.recorder.note("board", "last", begin, self.recorder.now(), argument={"job_id": job_id}, seen=seen)
 
 
@@ -163,5 +170,4 @@ def run_line(house: House, line: Line, *, jobs: int, seed: int, out: Path) -> Co
         run.recorder.write(out / f"{line.name.replace(' ', '-')}-{stage.servers}-{seed}.jsonl")
     if run.broken:
         raise RuntimeError(f"the fault did not come about: {run.broken}")
-    history = run.recorder.history
-    return count([each for each in history if each.kind != "answer"] if line.other_answers else history)
+    return count(run.recorder.history, spared=line.spares)

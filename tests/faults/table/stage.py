@@ -22,6 +22,7 @@ from tests.fakes.proxy import Network
 from tests.fakes.rabbit import Rabbit, rabbit
 from tests.fakes.worker import WorkerProcess
 from tests.faults.table import models
+from tests.faults.table.clients import Client
 from tests.fixtures.clocks import SteppedServer, stepped_server
 from tests.fixtures.disks import small_disk
 from tests.fixtures.faults import network_before, through
@@ -48,6 +49,7 @@ class Stage:
         at_board: the network between the workers and the board
         at_store: the network between the workers and PostgreSQL
         callers: the network between the clients and the board
+        witnesses: clients that ask what a fault needs to be asked, one for each kind of document
     """
 
     servers: Servers
@@ -67,6 +69,7 @@ class Stage:
     straight_database: str
     workers: list[WorkerProcess] = field(default_factory=list)
     starting: list[threading.Thread] = field(default_factory=list)
+    witnesses: list[Client] = field(default_factory=list)
     former: dict[str, str] | None = None
     _hired: tuple[str, dict[str, str]] | None = None
 
@@ -112,6 +115,10 @@ class Stage:
         """Choose a worker by chance, once all have started."""
         self.await_starts()
         return self.chances.choice(self.workers)
+
+    def worker_called(self, name: str) -> WorkerProcess:
+        """Return the worker that calls itself this on the board, such as "w1@host"."""
+        return self.workers[int(name.partition("@")[0].removeprefix("w"))]
 
     def start_soon(self, worker: WorkerProcess) -> None:
         """Start a worker while the others go on."""

@@ -81,7 +81,7 @@ def _await_a_waiter(stage: Stage) -> None:
 
 @line(
     "two releases", "a worker is ended and replaced by one of the last release, and that by one of this one again",
-    other_answers=True,
+    spares={"a complete result is right"},  # its ranking may be another
 )  # fmt: skip
 def roll(stage: Stage) -> None:
     """Replace one, and go back."""
