@@ -1,6 +1,7 @@
 """The command: run lines of faults one after another, and write the page."""
 
 import argparse
+import math
 import random
 import tempfile
 import time
@@ -10,10 +11,12 @@ from typing import Final, get_args
 
 from tests.faults.table import controls, provider, servers, workers, zombies  # noqa: F401  # they register their lines
 from tests.faults.table.lines import LINES, Line
+from tests.faults.table.nights import lines_of_night
 from tests.faults.table.page import PAGE, render
 from tests.faults.table.results import RESULTS, Result, add_results, present_commit, read_results, result_of
 from tests.faults.table.run import House, open_house, run_line
 from tests.faults.table.stage import Servers
+from tests.simulation.page import today
 
 JOBS: Final = 300
 
@@ -24,6 +27,10 @@ def main(arguments: Sequence[str]) -> int:
     if asked.page:
         write_page()
         return 0
+    until = math.inf
+    if asked.nightly is not None:
+        on, asked.lines = lines_of_night(today(), LINES)
+        asked.servers, until = [on], time.monotonic() + asked.nightly * 60
     seed = random.SystemRandom().randrange(1_000_000) if asked.seed is None else asked.seed
     # What is run is what is there now, whatever is edited meanwhile.
     commit = present_commit()
@@ -32,6 +39,8 @@ def main(arguments: Sequence[str]) -> int:
     for on in asked.servers:
         with open_house(on, seed=seed) as house:
             for line in [line for line in asked.lines if on in line.on]:
+                if time.monotonic() > until:
+                    break
                 result = _run(house, line, asked, seed=seed, commit=commit)
                 failed |= result is None or not is_as_it_should_be(line, result)
                 if result is not None and not asked.dry:
@@ -89,6 +98,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--servers", nargs="+", choices=get_args(Servers), default=["valkey"],
         help="what holds the board and carries the bells (default: a Valkey for both)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--nightly", type=float, metavar="MINUTES",
+        help="the lines whose turn it is by the day, on the servers whose turn it is, none begun after so many minutes",
     )  # fmt: skip
     parser.add_argument("--page", action="store_true", help="run nothing, only write the page again")
     add_arguments_of_a_run(parser)

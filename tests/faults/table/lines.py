@@ -27,7 +27,7 @@ class Line:
         app: what the workers run
         loses_board: whether the board loses data by the fault itself
         is_control: whether a guard is switched off, so that losses must show
-        whole_fleet: whether no other worker may run beside those of the stage
+        whole_fleet: whether no other worker or gateway may run beside those of the stage
         spares: promises that the fault itself breaks, which are not checked
         own: settings of the workers that are not those that are shipped
     """

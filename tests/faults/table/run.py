@@ -24,6 +24,7 @@ from tests.faults.table.lines import APP, Line
 from tests.faults.table.recording import Countdown, Recorder
 from tests.faults.table.stage import Servers, Stage, open_stage
 
+#: The last of them reaches the board through a gateway.
 CLIENTS: Final = 3
 #: Each client, as a process of a backend, has some threads that ask.
 CALLERS: Final = 6
@@ -65,7 +66,9 @@ def open_house(servers: Servers, *, seed: int) -> Iterator[House]:
     """Start servers and workers, and fill the library while all is well."""
     with open_stage(servers, seed=seed) as stage:
         stage.hire(app=APP, settings={})
-        house = House(stage, Library(f"library-{uuid4().hex[:8]}"), [stage.mill() for _ in range(CLIENTS)])
+        stage.start_gateway()
+        mills = [stage.mill() for _ in range(CLIENTS - 1)] + [stage.mill(through_gateway=True)]
+        house = House(stage, Library(f"library-{uuid4().hex[:8]}"), mills)
         (librarian, *_) = house.clients(Shelf("", []), Recorder(), seed=seed)
         house.library.fill(librarian.ask)
         house.library.learn(librarian.ask)

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 import psycopg
 import redis
@@ -26,6 +27,7 @@ from tests.faults.table.clients import Client
 from tests.fixtures.clocks import SteppedServer, stepped_server
 from tests.fixtures.disks import small_disk
 from tests.fixtures.faults import network_before, through
+from tests.fixtures.gateways import GatewayProcess, gateway_process
 from tests.fixtures.releases import unpacked_former
 from tests.fixtures.stacks import kill_part
 from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
@@ -70,12 +72,25 @@ class Stage:
     workers: list[WorkerProcess] = field(default_factory=list)
     starting: list[threading.Thread] = field(default_factory=list)
     witnesses: list[Client] = field(default_factory=list)
+    gateway: GatewayProcess | None = None
     former: dict[str, str] | None = None
     _hired: tuple[str, dict[str, str]] | None = None
 
-    def mill(self) -> Querymill:
+    def mill(self, *, through_gateway: bool = False) -> Querymill:
         """Return another client, which is closed at the end."""
-        return self.running.enter_context(Querymill(settings=self.settings))
+        mill = Querymill(url=self.own_gateway.url) if through_gateway else Querymill(settings=self.settings)
+        return self.running.enter_context(mill)
+
+    @property
+    def own_gateway(self) -> GatewayProcess:
+        """The gateway, once it has been started."""
+        assert self.gateway is not None
+        return self.gateway
+
+    def start_gateway(self) -> None:
+        """Start the gateway: again in the same place if it was there before."""
+        port = None if self.gateway is None else urlsplit(self.gateway.url).port
+        self.gateway = self.running.enter_context(gateway_process(self.environment, port=port))
 
     def reseed(self, seed: int) -> None:
         """Begin the chances of a run."""

@@ -1,4 +1,4 @@
-"""Lines about workers: killed, frozen, ended, and of two releases."""
+"""Lines about workers and the gateway: killed, frozen, ended, and of two releases."""
 
 import time
 from pathlib import Path
@@ -87,6 +87,14 @@ def roll(stage: Stage) -> None:
     """Replace one, and go back."""
     with replaced(stage, former_environment(stage), *QUIET):
         stage.pause(2, 4)
+
+
+@line("gateway killed", "kill -9 of the gateway of a client, which is started again after up to 2 s", whole_fleet=True)
+def kill_gateway(stage: Stage) -> None:
+    """Kill it, and start it."""
+    stage.own_gateway.process.kill()
+    stage.pause(0.2, 2)
+    stage.start_gateway()
 
 
 @line("a worker's clock", "the clock of a worker is stepped by an hour ahead, an hour back, and five seconds back")
