@@ -128,9 +128,16 @@ class Flood:
 
 def lateness(mill: Querymill, jobs: Sequence[str]) -> list[float]:
     """Return how many seconds after its deadline each job ended, once all have."""
-    until(lambda: all(mill.job(job).picture().record.is_over for job in jobs[-200:]), within_s=DEADLINE_S + 30)
-    records = [mill.job(job).picture().record for job in jobs]
-    return [(record.ended or 1e12) - (record.deadline or 0.0) for record in records]
+    open_jobs, late = list(jobs), list[float]()
+
+    def have_ended() -> bool:
+        records = {job: mill.job(job).picture().record for job in open_jobs}
+        late.extend(record.ended - (record.deadline or 0.0) for record in records.values() if record.ended is not None)
+        open_jobs[:] = [job for job, record in records.items() if record.ended is None]
+        return not open_jobs
+
+    until(have_ended, within_s=DEADLINE_S + 60)
+    return late
 
 
 def flooded(
