@@ -9,6 +9,7 @@ that is ingested once, into DATA.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,8 @@ SAME_WORDS: Final = 0.9
 LONGER: Final = 20
 #: Words of a run.
 RUN: Final = 4
+#: What a page is called, which stands above its text: a name of many words would make a short page a stranger's.
+PAGE_NAME: Final = re.compile(r"[^\n]*, page \d+\n")
 #: Candidates that are measured.
 DEPTH: Final = 100
 
@@ -47,12 +50,16 @@ def is_part(passage: str, id_: str, text: str) -> bool:
     (True, False)
     >>> is_part("2019, ships: 9; 2019, crew: 70", "d1", "| 2019\\nships | 9\\ncrew | 70")
     True
+    >>> is_part("7c9e6679-7425-40de-944b-e07fc1f90ae7, page 3\\nThe crew of nine", "d1", "The crew of nine was paid.")
+    True
     >>> is_part("src/ship.py, lines 1 to 3", "fleet:src/ship.py", "")
     True
     """
     path = id_.partition(":")[2] or id_
     if "/" in path and path in passage:
         return True
+    named = PAGE_NAME.match(passage)
+    passage = passage[named.end() :] if named else passage
     said, runs = runs_of(passage, 1), runs_of(passage, RUN)
     if len(text) <= LONGER * len(passage) and said and len(said & runs_of(text, 1)) >= SAME_WORDS * len(said):
         return True
