@@ -11,7 +11,8 @@ from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.submit_options import SubmitOptions
 from tests.simulation.plans import Ask
 
-COLLECTION: Final = "c"
+#: The subjects of documents, by collection.
+COLLECTIONS: Final = {"c": (0, 1), "d": (2,)}
 
 
 @dataclass
@@ -32,22 +33,27 @@ def document_of(subject: int) -> str:
     return f"{subject:02d}" * 4
 
 
+def collection_of(subject: int) -> str:
+    """Return the collection of a document."""
+    return next(name for name, subjects in COLLECTIONS.items() if subject in subjects)
+
+
 def request_of(ask: Ask) -> JobRequest:
     """Return the request of an ask."""
-    document = document_of(ask.subject)
+    document, collection = document_of(ask.subject), collection_of(ask.subject)
     match ask.kind:
         case "embed" | "table":
             texts = [{"id": f"t{ask.subject}", "text": f"text {ask.content}"}]
             into = "result" if ask.kind == "embed" else "table"
-            return EmbedTexts.model_validate({"collection": COLLECTION, "texts": texts, "into": into})
+            return EmbedTexts.model_validate({"collection": collection, "texts": texts, "into": into})
         case "ingest":
             pages = [{"page": 1, "text": f"subject{ask.subject} version{ask.content} alpha beta"}]
             report = {"sha1": document, "title": "Acme", "company": "Acme", "period": "2022", "pages": pages}
-            return IngestReports.model_validate({"collection": COLLECTION, "documents": [report]})
+            return IngestReports.model_validate({"collection": collection, "documents": [report]})
         case "drop":
-            return DropDocuments.model_validate({"collection": COLLECTION, "retriever": "reports", "ids": [document]})
+            return DropDocuments.model_validate({"collection": collection, "retriever": "reports", "ids": [document]})
         case "drop_all":
-            return DropDocuments.model_validate({"collection": COLLECTION, "retriever": "reports", "everything": True})
+            return DropDocuments.model_validate({"collection": collection, "retriever": "reports", "everything": True})
         case _:
             return _search_of(ask)
 
@@ -61,4 +67,5 @@ def options_of(ask: Ask) -> SubmitOptions:
 def _search_of(ask: Ask) -> ReportSearch:
     more: dict[str, Any] = {"hyde": True, "multi_query": ["synonym", "variant"]} if ask.kind == "expanded" else {}
     query = f"subject{ask.subject} alpha{'' if ask.content else ' beta'}"
-    return ReportSearch.model_validate({"collection": COLLECTION, "query": query, "deadline": ask.deadline_s, **more})
+    asked = {"collection": collection_of(ask.subject), "query": query, "deadline": ask.deadline_s}
+    return ReportSearch.model_validate(asked | more)
