@@ -93,7 +93,7 @@ class Run:
                 with self.recorder.during(self.line.name):
                     self.line.inflict(self.stage)
             except Exception as error:  # noqa: BLE001  # a fault that did not come about is a defect of the table
-                self.broken.append(f"{type(error).__name__}: {error}"[:500])
+                self.broken.append(f"{type(error).__name__}: {error}"[-1_500:])
                 return
             self.faults += 1
 

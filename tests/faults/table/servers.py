@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing, suppress
 import psycopg
 from redis import Redis
 
+from querymill_embedded import StackPart
 from querymill_shared.board import ValkeyBoard, keys
 from querymill_shared.board.scripts import digest
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
@@ -197,6 +198,25 @@ def move_slot(stage: Stage) -> None:
 def kill_store(stage: Stage) -> None:
     """Kill it, and wait until it answers."""
     stage.kill_part("postgres")
+    _await_store(stage)
+
+
+@line(
+    "store's disk full",
+    "the disk of PostgreSQL, its log included, is full for 3 to 8 s; it may go down, and is started again",
+)
+def fill_store(stage: Stage) -> None:
+    """Leave it no room, and give it some."""
+    if stage.store_disk is None:
+        raise RuntimeError("no small disk can be mounted here")
+    with filled(stage.store_disk):
+        stage.pause(3, 8)
+    # The supervisor gives a server up that goes down too often.
+    stage.stack.up(parts={StackPart.POSTGRES})
+    _await_store(stage)
+
+
+def _await_store(stage: Stage) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         with suppress(psycopg.OperationalError), stage.database():

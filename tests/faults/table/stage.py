@@ -15,6 +15,7 @@ import redis
 
 from querymill import Querymill, Settings
 from querymill_embedded import Stack, StackPart, temporary_stack
+from querymill_embedded.processes import this_process
 from querymill_shared.board.connections import open_commands
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.lists import Lists, lists
@@ -37,6 +38,8 @@ Servers = Literal["valkey", "rabbitmq", "cluster"]
 WORKERS: Final = 3
 THREADS: Final = 8
 BOARD_DISK_MB: Final = 400
+#: PostgreSQL keeps up to a gigabyte of its log before it writes all pages.
+STORE_DISK_MB: Final = 2_500
 
 
 @dataclass
@@ -48,6 +51,7 @@ class Stage:
         cluster: the cluster of the board, if it is on one
         broker: what carries the bells, if it is not the board's own server
         disk: what the data of the board are on, if a small disk can be mounted here
+        store_disk: the same of PostgreSQL
         at_board: the network between the workers and the board
         at_store: the network between the workers and PostgreSQL
         callers: the network between the clients and the board
@@ -61,6 +65,7 @@ class Stage:
     cluster: ValkeyCluster | None
     broker: Rabbit | Lists | None
     disk: Path | None
+    store_disk: Path | None
     at_board: Network
     at_store: Network
     callers: Network
@@ -175,7 +180,8 @@ class Stage:
 def open_stage(servers: Servers, *, seed: int) -> Iterator[Stage]:
     """Start the servers."""
     with ExitStack() as running:
-        stack = running.enter_context(temporary_stack(parts={StackPart.POSTGRES}))
+        store_disk = running.enter_context(small_disk(STORE_DISK_MB))
+        stack = running.enter_context(_store_on(store_disk))
         provider = running.enter_context(OpenAIServer().running())
         models.behave(provider)
         database_url = stack.environment()["DATABASE_URL"]
@@ -197,9 +203,26 @@ def open_stage(servers: Servers, *, seed: int) -> Iterator[Stage]:
         seen = environment if cluster else environment | {"REDIS_URL": through(board_url, callers)}
         settings = Settings.model_validate({name.lower(): value for name, value in seen.items()})
         yield Stage(
-            servers, stack, provider, board, cluster, broker, disk, at_board, at_store, callers, environment, settings,
-            random.Random(seed), running, database_url,
+            servers, stack, provider, board, cluster, broker, disk, store_disk, at_board, at_store, callers,
+            environment, settings, random.Random(seed), running, database_url,
         )  # fmt: skip
+
+
+@contextmanager
+def _store_on(disk: Path | None) -> Iterator[Stack]:
+    """Start PostgreSQL with its data on a disk, or on this machine's own."""
+    if disk is None:
+        with temporary_stack(parts={StackPart.POSTGRES}) as stack:
+            yield stack
+        return
+    # The server runs as another user, who must be able to enter the folder.
+    disk.chmod(0o711)
+    stack = Stack(disk / "stack", owner=this_process())
+    stack.up(parts={StackPart.POSTGRES})
+    try:
+        yield stack
+    finally:
+        stack.down()
 
 
 def _broker_for(servers: Servers, running: ExitStack) -> Rabbit | Lists | None:
