@@ -1,18 +1,34 @@
 """The requests of a schedule, and what became of them."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from querymill_shared.contracts.conversations.ingest import IngestConversations
+from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.messages.ingest import IngestMessages
+from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.reports.ingest import IngestReports
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.submit_options import SubmitOptions
 from tests.simulation.plans import Ask
 
-#: The subjects of documents, by collection.
-COLLECTIONS: Final = {"c": (0, 1), "d": (2,)}
+
+@dataclass(frozen=True)
+class Subject:
+    """A document: whose it is, and in which collection."""
+
+    retriever: Literal["reports", "messages", "conversations"]
+    collection: str
+
+
+#: What a schedule is about.
+SUBJECTS: Final = (
+    Subject("reports", "c"), Subject("reports", "c"), Subject("reports", "d"), Subject("messages", "c"),
+    Subject("conversations", "c"),
+)  # fmt: skip
 
 
 @dataclass
@@ -33,29 +49,38 @@ def document_of(subject: int) -> str:
     return f"{subject:02d}" * 4
 
 
-def collection_of(subject: int) -> str:
-    """Return the collection of a document."""
-    return next(name for name, subjects in COLLECTIONS.items() if subject in subjects)
+def beside(subject: int) -> list[int]:
+    """Return the documents of a document's collection that are its retriever's, too."""
+    return [number for number, other in enumerate(SUBJECTS) if other == SUBJECTS[subject]]
 
 
 def request_of(ask: Ask) -> JobRequest:
     """Return the request of an ask."""
-    document, collection = document_of(ask.subject), collection_of(ask.subject)
+    about, document = SUBJECTS[ask.subject], document_of(ask.subject)
     match ask.kind:
         case "embed" | "table":
             texts = [{"id": f"t{ask.subject}", "text": f"text {ask.content}"}]
             into = "result" if ask.kind == "embed" else "table"
-            return EmbedTexts.model_validate({"collection": collection, "texts": texts, "into": into})
+            return EmbedTexts.model_validate({"collection": about.collection, "texts": texts, "into": into})
         case "ingest":
-            pages = [{"page": 1, "text": f"subject{ask.subject} version{ask.content} alpha beta"}]
-            report = {"sha1": document, "title": "Acme", "company": "Acme", "period": "2022", "pages": pages}
-            return IngestReports.model_validate({"collection": collection, "documents": [report]})
-        case "drop":
-            return DropDocuments.model_validate({"collection": collection, "retriever": "reports", "ids": [document]})
-        case "drop_all":
-            return DropDocuments.model_validate({"collection": collection, "retriever": "reports", "everything": True})
+            return _ingestion_of(ask)
+        case "drop" | "drop_all":
+            which: dict[str, Any] = {"everything": True} if ask.kind == "drop_all" else {"ids": [document]}
+            return DropDocuments.model_validate({"retriever": about.retriever, "collection": about.collection} | which)
         case _:
             return _search_of(ask)
+
+
+def _ingestion_of(ask: Ask) -> JobRequest:
+    about, document = SUBJECTS[ask.subject], document_of(ask.subject)
+    text = f"subject{ask.subject} version{ask.content} alpha beta"
+    if about.retriever == "reports":
+        page = {"page": 1, "text": text}
+        report = {"sha1": document, "title": "Acme", "company": "Acme", "period": "2022", "pages": [page]}
+        return IngestReports.model_validate({"collection": about.collection, "documents": [report]})
+    session = {"session_id": document, "started_at": "2026-01-01T00:00:00Z", "messages": [{"text": text}]}
+    kind = IngestMessages if about.retriever == "messages" else IngestConversations
+    return kind.model_validate({"collection": about.collection, "documents": [session]})
 
 
 def options_of(ask: Ask) -> SubmitOptions:
@@ -64,8 +89,16 @@ def options_of(ask: Ask) -> SubmitOptions:
     return SubmitOptions(idempotency_key=ask.key, supersedes=superseded)
 
 
-def _search_of(ask: Ask) -> ReportSearch:
-    more: dict[str, Any] = {"hyde": True, "multi_query": ["synonym", "variant"]} if ask.kind == "expanded" else {}
+def _search_of(ask: Ask) -> JobRequest:
+    about = SUBJECTS[ask.subject]
+    methods = ["synonym", "variant"] if about.retriever == "reports" else ["variant"]
+    more: dict[str, Any] = {"hyde": True, "multi_query": methods} if ask.kind == "expanded" else {}
     query = f"subject{ask.subject} alpha{'' if ask.content else ' beta'}"
-    asked = {"collection": collection_of(ask.subject), "query": query, "deadline": ask.deadline_s}
-    return ReportSearch.model_validate(asked | more)
+    asked = {"collection": about.collection, "query": query, "deadline": ask.deadline_s}
+    match about.retriever:
+        case "reports":
+            return ReportSearch.model_validate(asked | more)
+        case "messages":
+            return MessageSearch.model_validate(asked | more)
+        case "conversations":
+            return ConversationSearch.model_validate(asked | more)

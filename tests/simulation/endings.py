@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tests.simulation.asks import COLLECTIONS, Asked, collection_of, document_of
+from tests.simulation.asks import Asked, beside, document_of
 from tests.simulation.faults import Troubles
 from tests.simulation.plans import Fault
 from tests.simulation.promises import FINAL, Broken, Histories, JobHistory
@@ -147,7 +147,7 @@ def _writes(asked: Sequence[Asked], histories: Histories) -> Iterator[Write]:
             job = histories.jobs.get(each.job_id, JobHistory())
             accepted_by = float("inf") if each.accepted_at is None else each.accepted_at
             done_at = float("inf") if job.done_at is None else job.done_at
-            for subject in COLLECTIONS[collection_of(each.ask.subject)] if kind == "drop_all" else [each.ask.subject]:
+            for subject in beside(each.ask.subject) if kind == "drop_all" else [each.ask.subject]:
                 content = each.ask.content if kind == "ingest" else None
                 yield Write(subject, content, each.asked_at, accepted_by, done_at, job.done_at is not None)
 
@@ -186,7 +186,7 @@ def _wrong_found(asked: Sequence[Asked], writes: Sequence[Write], histories: His
             continue
         found = {(int(subject), int(content)) for subject, content in _QUOTED.findall(job.result)}
         for subject, content in found:
-            if subject not in COLLECTIONS[collection_of(each.ask.subject)]:
+            if subject not in beside(each.ask.subject):
                 yield Broken("no collection sees another's", f"{each.job_id} found document {subject}")
             yield from _stale(subject, content, each, writes)
         if '"complete":true' in job.result.replace(" ", ""):
@@ -197,7 +197,9 @@ def _stale(subject: int, content: int, search: Asked, writes: Sequence[Write]) -
     """Nothing is found that was replaced or forgotten before the search was asked for."""
     shown = [write for write in writes if write.subject == subject and write.content == content]
     replaced = [_is_replaced(write, writes, by=search.asked_at) for write in shown]
-    if all(replaced):
+    if not shown:
+        yield Broken("what is found was written", f"{search.job_id} found version {content} of document {subject}")
+    elif all(replaced):
         by = replaced[0]
         promise = "the forgotten is not found" if by and by.content is None else "the newest write is found"
         yield Broken(promise, f"{search.job_id} found version {content} of document {subject}")

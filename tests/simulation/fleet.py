@@ -20,6 +20,7 @@ from querymill_workers.dispatch.sweeper import Sweeper
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.heartbeat import HeartbeatThread
 from querymill_workers.observe import SHUTDOWN_S
+from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
 from tests.simulation import threads
 from tests.simulation.faults import Troubles
 from tests.simulation.scheduler import Process, Scheduler
@@ -67,7 +68,7 @@ class Worker:
         }
         ports = self._stores.ports_of(
             board, lambda what: self._troubles.at_store(self.process, what), heartbeat=heartbeat,
-            clock=threads.monotonic, **models,
+            clock=threads.monotonic, conversation_caches=conversation_caches(), **models,
         )  # fmt: skip
         stored.append(ports)
         self._serve(ports, board, heartbeat)

@@ -111,7 +111,7 @@ def plan_of(seed: int) -> Plan:
 
 def _asks(chances: random.Random) -> list[Ask]:
     found: list[Ask] = []
-    documents = chances.choice(((0,), (0,), (0, 1), (0, 2), (0, 1, 2)))
+    documents = chances.choice(((0,), (0, 1), (0, 2), (0, 1, 2), (3,), (4,), (3, 4), (0, 3, 4)))
     at = 0
     for number in range(chances.choice((1, 2, 3, 4, 5, 6))):
         at += int(chances.choice((0, 1, 20, 300, 1500, 4000)) * chances.random())
@@ -134,11 +134,12 @@ def _asks(chances: random.Random) -> list[Ask]:
 def _race(chances: random.Random) -> list[Ask]:
     """Return a write between questions that are the same: who asks after its end is not led to one from before it."""
     kind: Kind = chances.choice(("search", "expanded"))
+    subject = chances.choice((0, 0, 3, 4))
     at = chances.randrange(1_000, 3_000)
-    found = [Ask(0, 0, "ingest", 0, 0), Ask(1, at, chances.choice(("ingest", "ingest", "drop")), 0, 1)]
+    found = [Ask(0, 0, "ingest", subject, 0), Ask(1, at, chances.choice(("ingest", "ingest", "drop")), subject, 1)]
     asked_at = at - chances.randrange(40)
     for number in range(2, chances.randrange(5, 10)):
-        found.append(Ask(number, asked_at, kind, 0, 0, 30.0))
+        found.append(Ask(number, asked_at, kind, subject, 0, 30.0))
         asked_at += chances.randrange(chances.choice((10, 100, 1_000)))
     return found
 

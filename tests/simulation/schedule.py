@@ -21,6 +21,7 @@ from tests.simulation.asks import Asked, options_of, request_of
 from tests.simulation.budgets import Budget
 from tests.simulation.faults import Troubles
 from tests.simulation.fleet import Worker
+from tests.simulation.installing import installed
 from tests.simulation.plans import Ask, Plan
 from tests.simulation.promises import Broken, Histories
 from tests.simulation.scheduler import SECOND, OutOfSteps, Process, Scheduler
@@ -80,10 +81,8 @@ class Schedule:
         except OutOfSteps as error:
             broken.append(Broken("comes to an end", str(error)))
         if not broken:
-            stored = self.stores.look().reports.stored  # type: ignore[attr-defined]  # those in memory
-            texts = {key[1]: value.report.pages[0].text for key, value in stored.items()}
             broken += self.budget.broken()
-            broken += endings.broken_at_end(self.asked, self.histories, self.troubles, texts)
+            broken += endings.broken_at_end(self.asked, self.histories, self.troubles, self.stores.texts())
         self.scheduler.close()
         return Outcome(
             self.plan, broken, self.scheduler.digest, self.troubles.calls, self.scheduler.steps,
@@ -168,7 +167,7 @@ def simulating() -> Iterator[Settings]:
     logging.disable(logging.CRITICAL)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     settings = Settings()
-    with threads.installed():
+    with installed():
         yield settings
 
 

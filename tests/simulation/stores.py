@@ -95,6 +95,14 @@ class Stores:
         self._install(self._states)
         return self._raw
 
+    def texts(self) -> dict[str, str]:
+        """Return the text of each document that is committed."""
+        raw: Any = self.look()  # the ports are those in memory
+        reports = {key[1]: each.report.pages[0].text for key, each in raw.reports.stored.items()}
+        sessions = {key[1]: each.session.messages[0].text for key, each in raw.sessions.sessions.items()}
+        conversations = {key[1]: each.session.messages[0].text for key, each in raw.conversations.prepared.items()}
+        return reports | sessions | conversations
+
     # What `StorePort` asks.
 
     def call(self, method: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:

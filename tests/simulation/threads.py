@@ -1,17 +1,10 @@
-"""What the product takes from `threading`, `queue` and `time`, on the scheduler: its threads become actors.
+"""What the product takes from `threading`, `queue` and `time`, on the scheduler: its threads become actors."""
 
-`installed` puts these in the places of the originals in every module of Querymill, for as long as a simulation runs.
-"""
-
-import os
 import queue
 import random
-import sys
-import threading
-import time
-import types
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent import futures
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, Self
@@ -206,6 +199,14 @@ class Condition:
         self._waiters.wake_all()
 
 
+class Future(futures.Future[Any]):
+    """A result to wait for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._condition: Any = Condition()
+
+
 class Event:
     """A flag to wait for."""
 
@@ -289,7 +290,7 @@ class SimpleQueue:
 
 
 #: What stands for the module of this name in the modules of Querymill.
-_OF_THREADING: Final = {
+OF_THREADING: Final = {
     "Thread": Thread, "Lock": Lock, "RLock": RLock, "Condition": Condition, "Event": Event,
     "BoundedSemaphore": BoundedSemaphore, "Semaphore": BoundedSemaphore,
 }  # fmt: skip
@@ -322,90 +323,3 @@ def thread_time() -> float:
 def random_bytes(count: int) -> bytes:
     """Return chance bytes, the same ones for the same seed."""
     return random.randbytes(count)
-
-
-_CLOCKS: Final[Mapping[str, Callable[..., Any]]] = {
-    "monotonic": monotonic, "time": wall, "sleep": sleep, "thread_time": thread_time,
-}  # fmt: skip
-
-
-def _modules() -> list[types.ModuleType]:
-    return [module for name, module in sorted(sys.modules.items()) if name.startswith("querymill")]
-
-
-def _functions() -> Iterator[types.FunctionType]:
-    """Yield the functions and methods of Querymill."""
-    for module in _modules():
-        for value in list(vars(module).values()):
-            held = list(vars(value).values()) if isinstance(value, type) else [value]
-            yield from (each for each in held if isinstance(each, types.FunctionType))
-
-
-def _has_clock(values: Sequence[Any], clocks: Mapping[Any, Any]) -> bool:
-    return any(isinstance(value, types.BuiltinFunctionType) and value in clocks for value in values)
-
-
-def _instead(value: Any, clocks: Mapping[Any, Any]) -> Any:
-    """Return what stands for a clock that is the default of a parameter."""
-    return clocks.get(value, value) if isinstance(value, types.BuiltinFunctionType) else value
-
-
-def _stand_in(name: str, module: types.ModuleType, instead: Mapping[str, Any]) -> types.ModuleType:
-    found = types.ModuleType(name)
-    found.__dict__.update({**vars(module), **instead})
-    return found
-
-
-class _Replacements:
-    """What was replaced, to be put back."""
-
-    def __init__(self) -> None:
-        self._replaced: list[tuple[Any, str, Any]] = []
-
-    def replace(self, place: Any, name: str, instead: Any) -> None:
-        self._replaced.append((place, name, getattr(place, name)))
-        setattr(place, name, instead)
-
-    def put_back(self) -> None:
-        for place, name, original in reversed(self._replaced):
-            setattr(place, name, original)
-
-
-def _replace_threads(replacements: _Replacements) -> None:
-    modules = {
-        threading: _stand_in("threading", threading, _OF_THREADING),
-        queue: _stand_in("queue", queue, {"SimpleQueue": SimpleQueue}),
-    }
-    named = {threading.BoundedSemaphore: BoundedSemaphore, queue.SimpleQueue: SimpleQueue}
-    for module in _modules():
-        for name, value in list(vars(module).items()):
-            if isinstance(value, types.ModuleType) and value in modules:
-                replacements.replace(module, name, modules[value])
-            elif isinstance(value, type) and value in named:
-                replacements.replace(module, name, named[value])
-
-
-def _replace_clocks(replacements: _Replacements) -> None:
-    clocks = {getattr(time, name): instead for name, instead in _CLOCKS.items()}
-    for function in _functions():
-        named, others = function.__kwdefaults__ or {}, function.__defaults__ or ()
-        if _has_clock([*named.values(), *others], clocks):
-            kept = {name: _instead(value, clocks) for name, value in named.items()}
-            replacements.replace(function, "__kwdefaults__", kept)
-            replacements.replace(function, "__defaults__", tuple(_instead(value, clocks) for value in others))
-    for name, instead in _CLOCKS.items():
-        replacements.replace(time, name, instead)
-
-
-@contextmanager
-def installed() -> Iterator[None]:
-    """Put what is simulated in the place of the originals, in the modules of Querymill that are imported by now."""
-    replacements = _Replacements()
-    _replace_threads(replacements)
-    _replace_clocks(replacements)
-    for place, name in ((os, "urandom"), (random, "_urandom")):
-        replacements.replace(place, name, random_bytes)
-    try:
-        yield
-    finally:
-        replacements.put_back()
