@@ -3,6 +3,7 @@
 import random
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -37,6 +38,8 @@ from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
 Servers = Literal["valkey", "rabbitmq", "cluster"]
 WORKERS: Final = 3
 THREADS: Final = 8
+#: By when a worker that gives up has to have started, in seconds.
+STARTED_WITHIN_S: Final = 120
 BOARD_DISK_MB: Final = 400
 #: PostgreSQL keeps up to a gigabyte of its log before it writes all pages.
 STORE_DISK_MB: Final = 2_500
@@ -141,8 +144,8 @@ class Stage:
         return self.workers[int(name.partition("@")[0].removeprefix("w"))]
 
     def start_soon(self, worker: WorkerProcess) -> None:
-        """Start a worker while the others go on."""
-        thread = threading.Thread(target=worker.start)
+        """Start a worker while the others go on, as its supervisor would."""
+        thread = threading.Thread(target=_start_in_time, args=(worker,))
         thread.start()
         self.starting.append(thread)
 
@@ -258,3 +261,17 @@ def replaced(stage: Stage, environment: Mapping[str, str], *options: str) -> Ite
         yield
         other.terminate()
     worker.start()
+
+
+def _start_in_time(worker: WorkerProcess) -> None:
+    """Start a worker again if it gives up: one whose board takes no writes just now ends, and says so."""
+    until = time.monotonic() + STARTED_WITHIN_S
+    while True:
+        try:
+            worker.start()
+        except RuntimeError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(1)
+        else:
+            return
