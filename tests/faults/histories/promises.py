@@ -55,7 +55,8 @@ def check_ends(history: History) -> list[Breach]:
             breaches.append(Breach(job_id, "gone" if was_told else "lost", "it is gone, and nobody saw it end"))
         elif state != "unknown" and state not in OVER:
             breaches.append(Breach(job_id, "stuck", f"it is {state} when all is over"))
-        elif submitted.argument["durable"] and "failed" in {state, *known}:
+        # A dead one is kept for a person, and counted as dead. Its caller is told that it failed.
+        elif submitted.argument["durable"] and state != "dead" and "failed" in {state, *known}:
             breaches.append(Breach(job_id, "lost", f"durable work failed: {_reason(history, job_id)}"))
     return breaches
 
@@ -225,29 +226,26 @@ def check_errors(history: History) -> list[Breach]:
 
 
 def check_cuts(history: History) -> list[Breach]:
-    """What says that its deadline cut it did not end long before that; what lost a step had tried it often enough."""
+    """What says that its deadline cut it, or that a step is lost, has had much of its deadline, or all attempts."""
     submitted = accepted_jobs(history)
     attempts = {each.argument["job_id"]: each.seen.get("attempts", {}) for each in of_kind(history, "last")}
     breaches = []
     for end in of_kind(history, "end"):
         job_id = end.argument["job_id"]
-        told = [why for step in end.seen.get("lost", ()) if (why := _lost_early(step, attempts.get(job_id, {})))]
-        if job_id in submitted and "deadline" in (*end.seen.get("degraded", ()), end.seen.get("code")):
-            told += _cut_early(submitted[job_id], end)
-        breaches += [Breach(job_id, "wrong", why) for why in told]
+        deadline_s = submitted[job_id].argument.get("deadline") if job_id in submitted else None
+        if deadline_s is None or (took_s := end.end - submitted[job_id].begin) >= LEAST_SHARE * deadline_s:
+            continue
+        told = [f"{step} is lost" for step in end.seen.get("lost", ()) if _lost_early(step, attempts.get(job_id, {}))]
+        if "deadline" in (*end.seen.get("degraded", ()), end.seen.get("code")):
+            told.append("its deadline cut it")
+        breaches += [
+            Breach(job_id, "wrong", f"{why}, it says, after {took_s:.1f} of {deadline_s:.0f} s") for why in told
+        ]
     return breaches
 
 
-def _lost_early(step: str, attempts: Mapping[str, int]) -> str:
-    tried = attempts.get(step, MOST_ATTEMPTS)
-    return f"it says that {step} is lost, after {tried} attempts" if tried < MOST_ATTEMPTS else ""
-
-
-def _cut_early(submitted: Operation, end: Operation) -> list[str]:
-    deadline_s, took_s = submitted.argument.get("deadline"), end.end - submitted.begin
-    if deadline_s is None or took_s >= LEAST_SHARE * deadline_s:
-        return []
-    return [f"it says that its deadline of {deadline_s:.0f} s cut it, after {took_s:.1f} s"]
+def _lost_early(step: str, attempts: Mapping[str, int]) -> bool:
+    return attempts.get(step, MOST_ATTEMPTS) < MOST_ATTEMPTS
 
 
 #: The checkers by the promises that they check.

@@ -154,7 +154,7 @@ def _reranking(*words: str) -> Rerank:
         for number in range(BATCH_SIZE)
     ]
     return Rerank.model_validate(
-        {"query": "which fleet has most ships", "collection": "hits", "hits": hits, "deadline": 60}
+        {"query": "which fleet has most ships", "collection": "hits", "hits": hits, "deadline": 240}
     )
 
 

@@ -52,6 +52,7 @@ KEPT = {
         [submit(0, "j"), end(1, "j", "done"), last("j", "done")],
         [submit(0, "j", durable=False), end(1, "j", "failed"), last("j", "failed")],
         [submit(0, "j"), last("j", "dead")],
+        [submit(0, "j"), end(1, "j", "failed"), last("j", "dead", "queued", "failed")],
         [submit(0, "j"), end(1, "j", "done"), last("j", "unknown")],
         # Nobody waited any more when a drop took what it was about.
         [submit(0, "j"), end(1, "j", "running"), write(0.5, 3, None), last("j", "unknown")],
@@ -97,7 +98,8 @@ KEPT = {
         [submit(0, "j", deadline=8.0), end(1, "j", "done", degraded=["store_down"])],
         [submit(0, "j", deadline=8.0), end(8, "j", "failed", code="deadline")],
         [submit(0, "j"), end(1, "j", "failed", code="deadline")],
-        [submit(0, "j"), end(1, "j", "done", lost=["rank"]), last("j", "done", rank=4)],
+        [submit(0, "j", deadline=60.0), end(1, "j", "done", lost=["rank"]), last("j", "done", rank=4)],
+        [submit(0, "j", deadline=60.0), end(60, "j", "done", lost=["rank"]), last("j", "done", rank=1)],
     ],
     "errors are the client's own": [
         [submit(0, None, refused="Overloaded"), submit(1, None, refused="IdempotencyConflict"), end(2, "j", "running")],
@@ -151,7 +153,7 @@ BROKEN = {
     "nothing is cut before its time": [
         ("wrong", [submit(0, "j", deadline=60.0), end(8, "j", "done", degraded=["deadline"])]),
         ("wrong", [submit(0, "j", deadline=60.0), end(8, "j", "failed", code="deadline")]),
-        ("wrong", [end(1, "j", "done", lost=["rank"]), last("j", "done", rank=2)]),
+        ("wrong", [submit(0, "j", deadline=60.0), end(8, "j", "done", lost=["rank"]), last("j", "done", rank=2)]),
     ],
     "errors are the client's own": [
         ("wrong", [submit(0, None, refused="defect: ConnectionError: away")]),
