@@ -4,7 +4,7 @@ A history can be written by hand, too. These are the kinds of operations; times 
 
 | kind | argument | seen |
 |---|---|---|
-| submit | job (its kind), key, body, durable, deadline (null: none), about (a document, or null) | job_id, or refused |
+| submit | job (its kind), key, body, durable, deadline (null: none), collection | job_id, or refused |
 | end | job_id | state, reason, code, degraded (codes), lost (steps), of which a client had to hear |
 | events | job_id, after | ids, types |
 | last | job_id | state, attempts (of each step), ids, types: what the board holds when all is over |

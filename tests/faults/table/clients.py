@@ -169,7 +169,7 @@ class Client:
     def read(self, document: Document) -> None:
         """Read a document, and record what it is."""
         begin = self.recorder.now()
-        ended = self.run(self.shelf.showing(document), about=document)
+        ended = self.run(self.shelf.showing(document))
         if ended is None or (ended.state == "failed" and ended.code != "invalid"):
             return
         if ended.state in ("done", "failed"):
@@ -179,31 +179,31 @@ class Client:
     def find(self, document: Document, word: str) -> None:
         """Search for a word of a document, and record what of the document is shown."""
         begin = self.recorder.now()
-        ended = self.run(self.shelf.looking_for(document, word), about=document)
+        ended = self.run(self.shelf.looking_for(document, word))
         if ended is not None and ended.state == "done":
             values = dict(self.shelf.words_shown(document, ended.result))
             complete = all(part.code == "pending" for part in ended.result.degraded)
             argument = {"document": str(document), "value": word}
             self._note("find", begin, argument, {"values": values, "complete": complete}, end=ended.end)
 
-    def run(self, request: JobRequest, *, about: Document | None = None) -> Ended | None:
+    def run(self, request: JobRequest) -> Ended | None:
         """Submit a job and wait for its end. If the board loses it, submit it again under the same key."""
         key = uuid4().hex
         for _ in range(_TRIES):
-            if (job := self.submit(request, key, about=about)) is None:
+            if (job := self.submit(request, key)) is None:
                 return None
             ended = self.wait(job)
             if ended.state != "unknown":
                 break
         return ended
 
-    def submit(self, request: JobRequest, key: str, *, about: Document | None = None) -> Job[Any] | None:
-        """Submit a job, which may be about a document of the shelf. Returns None if it was refused."""
+    def submit(self, request: JobRequest, key: str) -> Job[Any] | None:
+        """Submit a job. Returns None if it was refused."""
         begin, until = self.recorder.now(), time.monotonic() + self.patience_s
         body = hashlib.sha256(request.model_dump_json().encode()).hexdigest()[:12]
         argument = {
             "job": request.kind, "key": key, "body": body, "durable": request.deadline is None,
-            "deadline": request.deadline, "about": about and str(about),
+            "deadline": request.deadline, "collection": getattr(request, "collection", None),
         }  # fmt: skip
         while True:
             try:
@@ -256,7 +256,7 @@ class Client:
 
     def _write(self, document: Document, request: JobRequest, word: str | None) -> None:
         begin = self.recorder.now()
-        ended = self.run(request, about=document)
+        ended = self.run(request)
         if ended is None:
             return
         is_done = ended.state == "done"

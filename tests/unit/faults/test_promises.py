@@ -11,12 +11,27 @@ from tests.faults.histories.promises import PROMISES, breaches_of
 
 def submit(begin: float, job_id: str | None, **argument: Any) -> Operation:
     seen = {"refused": argument.pop("refused")} if "refused" in argument else {"job_id": job_id}
-    asked = {"job": "ingest_reports", "key": f"k{begin}", "body": "b", "durable": True, "deadline": None, "about": "d"}
+    asked = {
+        "job": "ingest_reports",
+        "key": f"k{begin}",
+        "body": "b",
+        "durable": True,
+        "deadline": None,
+        "collection": "c",
+    }
     return Operation("c", "submit", begin, begin, asked | argument, seen)
 
 
 def end(at: float, job_id: str, state: str, **seen: Any) -> Operation:
     return Operation("c", "end", at, at, {"job_id": job_id}, {"state": state} | seen)
+
+
+def wait(begin: float, end_: float, job_id: str, state: str) -> Operation:
+    return Operation("c", "end", begin, end_, {"job_id": job_id}, {"state": state})
+
+
+def dropped(begin: float, end_: float) -> list[Operation]:
+    return [submit(begin, "drop", job="drop_documents"), end(end_, "drop", "done"), last("drop", "done")]
 
 
 def last(job_id: str, state: str, *types: str, **attempts: int) -> Operation:
@@ -54,9 +69,9 @@ KEPT = {
         [submit(0, "j"), last("j", "dead")],
         [submit(0, "j"), end(1, "j", "failed"), last("j", "dead", "queued", "failed")],
         [submit(0, "j"), end(1, "j", "done"), last("j", "unknown")],
-        # Nobody waited any more when a drop took what it was about.
-        [submit(0, "j"), end(1, "j", "running"), write(0.5, 3, None), last("j", "unknown")],
-        [submit(0, "j"), end(1, "j", "running"), write(2, NEVER, None, "running"), last("j", "unknown")],
+        # A drop took it when nobody waited any more, or yet.
+        [submit(0, "j"), end(1, "j", "running"), *dropped(0.5, 3), last("j", "unknown")],
+        [submit(0, "j"), wait(3, 4, "j", "unknown"), *dropped(2, 5), last("j", "unknown")],
     ],
     "a job ends once": [
         [events("1-0", "1-1", types=("queued", "done")), end(1, "j", "done"), last("j", "done", "queued", "done")],
@@ -111,12 +126,11 @@ BROKEN = {
         ("lost", [submit(0, "j")]),
         ("gone", [submit(0, "j"), end(1, "j", "unknown"), last("j", "unknown")]),
         ("lost", [submit(0, "j"), end(1, "j", "running"), last("j", "unknown")]),
-        ("lost", [submit(0, "j"), end(1, "j", "running"), write(2, 3, "x"), last("j", "unknown")]),
-        ("lost", [submit(4, "j"), end(5, "j", "running"), write(2, 3, None), last("j", "unknown")]),
-        ("lost", [submit(0, "j", about="other"), end(1, "j", "running"), write(2, 3, None), last("j", "unknown")]),
-        ("lost", [submit(0, "j", about=None), end(1, "j", "running"), write(2, 3, None), last("j", "unknown")]),
-        ("lost", [submit(0, "j"), write(2, 3, None), last("j", "unknown")]),
-        ("gone", [submit(0, "j"), end(1, "j", "unknown"), write(2, 3, None), last("j", "unknown")]),
+        ("lost", [submit(4, "j"), end(9, "j", "running"), *dropped(2, 3), last("j", "unknown")]),
+        ("lost", [submit(0, "j", collection="other"), end(9, "j", "running"), *dropped(2, 3), last("j", "unknown")]),
+        ("lost", [submit(0, "j"), *dropped(2, 3), last("j", "unknown")]),
+        ("gone", [submit(0, "j"), wait(0, 4, "j", "unknown"), *dropped(2, 3), last("j", "unknown")]),
+        ("gone", [submit(0, "j"), wait(1.5, 2, "j", "unknown"), *dropped(3, 4), last("j", "unknown")]),
         ("stuck", [submit(0, "j"), end(1, "j", "running"), last("j", "running")]),
         ("lost", [submit(0, "j"), end(1, "j", "failed", reason="why"), last("j", "failed")]),
     ],
