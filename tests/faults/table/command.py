@@ -62,7 +62,7 @@ def is_as_it_should_be(line: Line, result: Result) -> bool:
 
 
 def _run(house: House, line: Line, asked: argparse.Namespace, *, seed: int, commit: str) -> Result | None:
-    begun, on = time.monotonic(), house.stage.servers
+    begun, on, versions = time.monotonic(), house.stage.servers, house.stage.versions()
     try:
         counts = run_line(house, line, jobs=asked.jobs, seed=seed, out=asked.out)
     except RuntimeError as error:
@@ -70,7 +70,6 @@ def _run(house: House, line: Line, asked: argparse.Namespace, *, seed: int, comm
         return None
     took_s = time.monotonic() - begun
     print(f"{line.name} on {on}, {took_s:.0f} s: {counts}", flush=True)
-    versions = house.stage.versions()
     return result_of(
         line, on, counts, seed=seed, jobs=asked.jobs, commit=commit, versions=versions, took_s=took_s
     )  # fmt: skip

@@ -105,6 +105,8 @@ def swallow_board(stage: Stage) -> None:
     stage.at_board.swallow()
     stage.callers.swallow()
     stage.pause(2, 4)
+    stage.at_board.bury()
+    stage.callers.bury()
 
 
 @line(
@@ -253,6 +255,8 @@ def swallow_store(stage: Stage) -> None:
     """Swallow what is on open connections."""
     stage.at_store.swallow()
     stage.pause(2, 4)
+    # Else the sessions of a hundred such links would be all that PostgreSQL has.
+    stage.at_store.bury()
 
 
 @line("store cut off", "all connections to PostgreSQL are cut, and refused for 2 to 6 s")
