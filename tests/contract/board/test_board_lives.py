@@ -3,11 +3,13 @@
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from querymill_shared.board import Board, Claims, Outcome, Verdict
+from querymill_shared.board import Board, Claims, Outcome, Verdict, keys, lives
 from querymill_shared.board.connections import open_commands
+from querymill_shared.board.scripts import source
 from querymill_shared.contracts.events import StageFinished
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
@@ -42,6 +44,19 @@ def submitted(board: Board) -> str:
 
 def names(claims: Claims) -> list[str]:
     return [claim.step for claim in claims.held]
+
+
+def test_a_process_that_wakes_while_it_is_taken_for_dead_stays_on_the_list(board: Board, valkey_url: str) -> None:
+    """It holds steps again, and nobody would put them back if it died now."""
+    with open_commands(valkey_url) as client:
+        before: Any = client.zscore(keys.WORKERS, A)
+        time.sleep(0.005)
+        board.beat(A, {"name": "a@host"})
+        for beat_at, is_struck_off in ((before, False), (client.zscore(keys.WORKERS, A), True)):
+            dropping = lives.drop(A, beat_at=beat_at)
+            returned = client.eval(source(dropping.script), len(dropping.keys), *dropping.keys, *dropping.args)
+            assert dropping.parse(returned) is is_struck_off
+            assert [worker.life for worker in board.workers()] == ([] if is_struck_off else [A])
 
 
 def test_one_call_claims_the_steps_of_one_queue(board: Board) -> None:

@@ -181,6 +181,7 @@ def _put_back(
     )
 
 
-def drop(life: str) -> ScriptCall[bool]:
-    """Strike a dead worker process off the list."""
-    return ScriptCall("forget", [keys.WORKERS, keys.ABOUT_WORKERS], [life], bool)
+def drop(life: str, *, beat_at: float | None = None) -> ScriptCall[bool]:
+    """Strike a worker process off the list, unless it has beaten since a beat (ms). Return whether it was."""
+    known = "" if beat_at is None else beat_at
+    return ScriptCall("forget", [keys.WORKERS, keys.ABOUT_WORKERS], [life, known], bool)
