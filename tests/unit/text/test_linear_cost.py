@@ -63,9 +63,7 @@ def test_nearly_every_rule_is_timed() -> None:
 
 def test_a_rule_of_quadratic_cost_is_noticed() -> None:
     def quadratic(text: str) -> int:
-        return sum(
-            1 for place in range(len(text)) if text[place:].endswith("\0nothing") or text[:place].count("去") < 0
-        )
+        return sum(1 for place in range(len(text)) if (text[:place] * 8).count("去") < 0)
 
     rule = Timed.of(quadratic)
     assert rule is not None
