@@ -44,7 +44,7 @@ def broken_at_end(
         *_late(asked, histories, troubles),
         *_held_up(asked, histories, troubles),
         *_doubled(asked, histories, troubles),
-        *_not_superseded(asked, histories, troubles),
+        *_not_superseded(firsts, histories, troubles),
         *_wrong_stored(writes, texts),
         *_wrong_found(firsts, writes, histories),
         *_wrong_heard(asked, histories, troubles),

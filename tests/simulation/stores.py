@@ -76,6 +76,7 @@ class Stores:
         self._states = _copied(nothing)
         self._installed: States = []
         self._open: Transaction | None = None
+        self._own: dict[Actor, Transaction] = {}
         self._pinned: dict[Actor, States] = {}
         self._waiters = Waiters()
 
@@ -139,12 +140,13 @@ class Stores:
                 joined.depth -= 1
             return
         self._wait_for_turn()
-        self._open = mine = Transaction(actor, _copied(self._states), self._scheduler.now)
+        self._open = self._own[actor] = mine = Transaction(actor, _copied(self._states), self._scheduler.now)
         try:
             yield
             self._check(mine)
             self._states = mine.states
         finally:
+            del self._own[actor]
             if self._open is mine:
                 self._open = None
                 self._waiters.wake_all()
@@ -160,8 +162,8 @@ class Stores:
             del self._pinned[actor]
 
     def _mine(self, actor: Actor) -> Transaction | None:
-        mine = self._open
-        if mine is None or mine.actor is not actor:
+        mine = self._own.get(actor)
+        if mine is None:
             return None
         self._check(mine)
         mine.heard_at = self._scheduler.now

@@ -1,5 +1,6 @@
 """What the product takes from `threading`, `queue` and `time`, on the scheduler: its threads become actors."""
 
+import math
 import queue
 import random
 from collections import deque
@@ -311,8 +312,8 @@ def wall() -> float:
 
 
 def sleep(seconds: float) -> None:
-    """Have the actor that runs wait."""
-    running().pass_time(int(seconds * SECOND))
+    """Have the actor that runs wait, a microsecond at least: time that stands still would be waited for in vain."""
+    running().pass_time(max(1, math.ceil(seconds * SECOND)))
 
 
 def thread_time() -> float:
