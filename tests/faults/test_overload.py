@@ -136,7 +136,7 @@ def lateness(mill: Querymill, jobs: Sequence[str]) -> list[float]:
         open_jobs[:] = [job for job, record in records.items() if record.ended is None]
         return not open_jobs
 
-    until(have_ended, within_s=DEADLINE_S + 60)
+    until(have_ended, within_s=DEADLINE_S + 30)
     return late
 
 
