@@ -117,6 +117,14 @@ def test_a_worker_that_is_killed_when_the_clock_steps_back_is_replaced_as_soon_a
     assert (taken_over.attempt, taken_over.counts.deaths) == (2, 1)
 
 
+def test_what_a_dead_worker_claimed_a_moment_before_the_clock_stepped_back_is_put_back(world: World) -> None:
+    job_id, _ = world.board.submit(EMBED)  # which notes the clock, as no call does within the second after it
+    time.sleep(0.5)
+    assert world.board.claim_steps(job_id, "embed", life="a#1", limit=1).held
+    world.step(-5)
+    assert world.board.release_life("a#1") == [(job_id, "embed")]
+
+
 def test_what_is_due_and_a_deadline_come_when_they_should_have_come(world: World) -> None:
     search = ReportSearch(query="ships", collection="acme", deadline=2)
     job_id, _ = world.board.submit(search)

@@ -10,7 +10,8 @@ import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from querymill_shared.board import Due, Outcome, ValkeyBoard, keys
+from querymill_shared.board import Due, Outcome, ValkeyBoard, Verdict, keys
+from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
@@ -19,6 +20,7 @@ from tests.fixtures.boards import empty_board
 #: A version of a search that no worker of this release knows.
 NEWER = ReportSearch.newest_version + 1
 
+EMBED = EmbedTexts(collection="acme", texts=(TextToEmbed(id="1", text="a"),), into="result")
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=0.01)
 TERM_S = 2.0
 
@@ -200,3 +202,67 @@ def test_a_malformed_record_is_named(board: ValkeyBoard, server: redis.Redis) ->
     server.hdel(keys.of_job(job_id, "job")[0], "order")
     with pytest.raises(UnreadableJob, match="malformed"):
         board.picture(job_id)
+
+
+def test_bytes_that_are_no_text_keep_no_shard_from_being_swept(board: ValkeyBoard, server: redis.Redis) -> None:
+    job_id, _ = board.submit(SEARCH)
+    server.zadd(f"{keys.prefix(job_id[0])}callbacks", {b"\xff\xfe": 1})
+    assert swept(board, job_id) == {Due(job_id, "original"), Due(job_id, None, past_deadline=True)}
+
+
+def test_bytes_that_are_no_text_hide_no_worker_that_died(board: ValkeyBoard, server: redis.Redis) -> None:
+    server.zadd(keys.WORKERS, {b"\xff#1": 1, b"dead#1": 2})
+    assert "dead#1" in board.beat("us#1", {})
+    assert {"dead#1", "us#1"} <= {worker.life for worker in board.workers()}
+
+
+@pytest.mark.parametrize("replaced", [keys.WORKERS, keys.ABOUT_WORKERS])
+def test_workers_beat_and_are_missed_though_somebody_wrote_over_their_list(
+    board: ValkeyBoard, server: redis.Redis, replaced: str
+) -> None:
+    board.beat("dead#1", {})
+    server.delete(replaced)
+    server.set(replaced, "x")
+    board.beat("us#1", {})
+    assert {worker.life for worker in board.workers()} == {"dead#1", "us#1"}
+
+
+SHARD_LISTS = ("due", "recent", "open", "waiting:search", "running:search", "counts", "backlog")
+
+
+@pytest.mark.parametrize("part", SHARD_LISTS)
+def test_a_key_of_another_type_keeps_no_job_of_its_shard_from_its_end(
+    board: ValkeyBoard, server: redis.Redis, part: str
+) -> None:
+    """Before each call another program writes over a key that all jobs of the shard share."""
+
+    def write_over() -> None:
+        for shard in keys.SHARDS:
+            server.delete(f"{keys.prefix(shard)}{part}")
+            server.set(f"{keys.prefix(shard)}{part}", "x")
+
+    write_over()
+    job_id, _ = board.submit(EMBED)
+    write_over()
+    (held,) = board.claim_steps(job_id, "embed", life="us#1", limit=1).held
+    write_over()
+    assert board.postpone(held, delay_s=0, reason="", cause="outage")
+    write_over()
+    assert board.claim_steps(job_id, "embed", life="us#1", limit=1).held
+    write_over()
+    assert board.release_life("us#1") == [(job_id, "embed")]
+    write_over()
+    (held,) = board.claim_steps(job_id, "embed", life="us#1", limit=1).held
+    write_over()
+    assert board.finish(held, Outcome("failed", "x")) is not None
+    write_over()
+    assert board.settle(job_id, Verdict("dead", reason="x"))
+    write_over()
+    assert board.replay(job_id)
+    write_over()
+    (held,) = board.claim_steps(job_id, "embed", life="us#1", limit=1).held
+    write_over()
+    assert board.finish(held, Outcome()) is not None
+    write_over()
+    assert board.settle(job_id, Verdict("done", result="{}"))
+    assert [event.type for _, event in board.events(job_id)][-1] == "done"

@@ -27,6 +27,8 @@ OPTIONS: Final[dict[str, Any]] = {
         {socket.TCP_USER_TIMEOUT: UNACKNOWLEDGED_MS} if hasattr(socket, "TCP_USER_TIMEOUT") else {}
     ),
     "health_check_interval": 5,
+    # Another program may write bytes that are no text. With an error, whatever stands beside them could not be read.
+    "encoding_errors": "replace",
 }
 #: Those that a local socket does not take.
 _OF_TCP: Final = ("socket_keepalive", "socket_keepalive_options")

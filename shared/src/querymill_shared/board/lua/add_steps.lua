@@ -9,7 +9,7 @@ for i = 3, #ARGV do
   local name = string.match(ARGV[i], '^[^=]+')
   if redis.call('HSETNX', steps, name .. '.state', 'waiting') == 1 then
     redis.call('HSET', steps, name .. '.attempt', 0, name .. '.queued', now_ms())
-    redis.call('ZADD', due, now_ms() + tonumber(ARGV[2]), id .. ' ' .. name)
+    put_in(due, now_ms() + tonumber(ARGV[2]), id .. ' ' .. name)
     added[#added + 1], queues[#queues + 1] = name, ARGV[i]
     local queue = string.match(ARGV[i], '=(.+)$')
     if queue then note_place(job, name, 'waiting', now_ms(), queue) end
@@ -24,6 +24,6 @@ if #added > 0 then
     if queue then note_bell(job, queue) end
   end
   -- The job has open steps again, so it must not be settled.
-  redis.call('ZREM', due, id .. ' @settle')
+  redis.pcall('ZREM', due, id .. ' @settle')
 end
 return added

@@ -3,6 +3,13 @@
 -- ARGV life about silent_ms
 local workers, about = unpack(KEYS)
 local now = now_ms()
+-- Another program may have written over the list, or over what they are. Of a lost list, all that are described begin again: who is
+-- dead is silent for as long as a lease from now on.
+if redis.call('TYPE', about).ok ~= 'hash' then redis.call('DEL', about) end
+if redis.call('TYPE', workers).ok ~= 'zset' then
+  redis.call('DEL', workers)
+  for _, life in ipairs(redis.call('HKEYS', about)) do redis.call('ZADD', workers, now, life) end
+end
 redis.call('ZADD', workers, now, ARGV[1])
 redis.call('HSET', about, ARGV[1], ARGV[2])
 return redis.call('ZRANGEBYSCORE', workers, '-inf', now - tonumber(ARGV[3]))

@@ -39,7 +39,7 @@ local function hold(name)
   local attempt = redis.call('HINCRBY', steps, name .. '.attempt', 1)
   redis.call('HSET', steps, name .. '.state', 'running', name .. '.lease', now + lease, name .. '.started', now,
     name .. '.life', life)
-  redis.call('ZADD', due, now + lease, id .. ' ' .. name)
+  put_in(due, now + lease, id .. ' ' .. name)
   if queue then note_place(job, name, 'running', now, queue) end
   if life ~= '' then redis.pcall('SADD', held, id .. ' ' .. name .. ' ' .. attempt) end
   tell(events, 'stage_started', cjson.encode({type = 'stage_started', stage = name, attempt = attempt}))

@@ -8,5 +8,5 @@ if redis.call('HGET', steps, step .. '.state') ~= 'running' then return 0 end
 if redis.call('HGET', steps, step .. '.attempt') ~= ARGV[3] then return 0 end
 local lease = now_ms() + tonumber(ARGV[4])
 redis.call('HSET', steps, step .. '.lease', lease)
-redis.call('ZADD', due, lease, ARGV[1] .. ' ' .. step)
+put_in(due, lease, ARGV[1] .. ' ' .. step)
 return 1

@@ -12,11 +12,11 @@ if not is_held(steps, 4) then return {'stale'} end
 local now = now_ms()
 close_step(steps, events, hits, 4)
 note_place(job, step)
-redis.call('ZREM', due, id .. ' ' .. step)
+redis.pcall('ZREM', due, id .. ' ' .. step)
 local keys = {job = job, steps = steps, hits = hits, queries = queries}
 if redis.call('HINCRBY', job, 'open', -1) <= 0 then
   -- The calling worker settles the job. If it dies first, the sweeper does.
-  redis.call('ZADD', due, now + tonumber(ARGV[2]), id .. ' @settle')
+  put_in(due, now + tonumber(ARGV[2]), id .. ' @settle')
   return {'closed', picture(keys)}
 end
 told = tonumber(told)

@@ -13,6 +13,14 @@ local function is_moving(tag)
   return type(found) == 'table' and string.find(found.err, 'non local key', 1, true) ~= nil
 end
 
+-- Add to a sorted set that jobs of a shard share. One that another program has written over begins again: jobs must go on.
+local function put_in(list, at, entry)
+  local added = redis.pcall('ZADD', list, at, entry)
+  if type(added) == 'number' then return end
+  if type_is_wrong(added) then redis.call('DEL', list) end
+  redis.call('ZADD', list, at, entry)  -- which raises what else is wrong
+end
+
 -- What the board knows of time: see adr/0028-*.md. "at" is "board's µs, server's µs" when the clock was last noted. A cluster has
 -- this key on one server. The others answer with an error: there each shard has a clock of its own, and no versions. So all writes
 -- are in the slot of this key: see exchanges.py.
@@ -167,7 +175,7 @@ local function note_callback(job, state, now, body)
   local entry = cjson.encode({job_id = id, kind = kind, collection = collection, owner = owner or nil, state = state,
     created = tonumber(created), ended = now, callback = asked, labels = labels and cjson.decode(labels) or nil,
     complete = told.complete ~= false, code = type(told.code) == 'string' and told.code or nil})
-  redis.call('ZADD', string.match(job, '^qm:{%x}:') .. 'callbacks', now, entry)
+  put_in(string.match(job, '^qm:{%x}:') .. 'callbacks', now, entry)
 end
 
 -- Count the end of a job, in all and in its minute, and have its caller told. Return its id, the state that it counts as, its

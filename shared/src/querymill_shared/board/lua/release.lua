@@ -22,7 +22,7 @@ if redis.call('HEXISTS', job, 'marks') == 0 then
 end
 redis.call('DEL', unpack(KEYS))
 local shard = string.match(job, '^.-}:')
-redis.call('ZREM', shard .. 'dead', id)
+redis.pcall('ZREM', shard .. 'dead', id)
 redis.pcall('ZREM', shard .. 'recent', id)
 if not leader or (not is_wanted and redis.call('HEXISTS', work .. 'job', 'released') == 1) then
   for _, part in ipairs({'job', 'steps', 'events', 'hits', 'queries', 'request', 'result', 'shared', 'callers'}) do

@@ -16,24 +16,24 @@ for name in string.gmatch(redis.call('HGET', job, 'order'), '%S+') do
     for _, field in ipairs({'reason', 'ended', 'facts', 'notes', 'deaths', 'failures', 'outages', 'conflicts'}) do
       redis.call('HDEL', steps, name .. '.' .. field)
     end
-    redis.call('ZADD', due, now, id .. ' ' .. name)
+    put_in(due, now, id .. ' ' .. name)
     note_place(job, name, 'waiting', now)
     open[#open + 1] = name
   end
 end
-if #open == 0 then redis.call('ZADD', due, now, id .. ' @settle') end
+if #open == 0 then put_in(due, now, id .. ' @settle') end
 local deadline = tonumber(redis.call('HGET', job, 'deadline'))
 if deadline > 0 then
   local given = deadline - tonumber(redis.call('HGET', job, 'replayed') or redis.call('HGET', job, 'created'))
   redis.call('HSET', job, 'deadline', now + given)
-  redis.call('ZADD', due, now + given - math.min(tonumber(ARGV[2]), given / 2), id .. ' @deadline')
+  put_in(due, now + given - math.min(tonumber(ARGV[2]), given / 2), id .. ' @deadline')
 end
 redis.call('HSET', job, 'state', 'queued', 'reason', '', 'open', #open, 'replayed', now)
 -- Those who had joined the job have been told that it failed.
 redis.call('HDEL', job, 'ended', 'told', 'left', 'released', 'code')
-redis.call('ZADD', (string.gsub(due, 'due$', 'open')), redis.call('HGET', job, 'created'), id)
+put_in((string.gsub(due, 'due$', 'open')), redis.call('HGET', job, 'created'), id)
 redis.call('DEL', own_stem(job) .. 'callers', own_stem(job) .. 'shared')
-redis.call('ZREM', dead, id)
+redis.pcall('ZREM', dead, id)
 -- Readers follow the job from its beginning, and would take the failure for its end. A stream that is emptied goes on with
 -- later ids, a new one might not.
 redis.call('XTRIM', events, 'MAXLEN', 0)

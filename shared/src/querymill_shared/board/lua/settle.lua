@@ -104,7 +104,7 @@ end
 -- Thousands of steps are too many for one call.
 local function remove(command, key, members)
   for first = 1, #members, 1000 do
-    redis.call(command, key, unpack(members, first, math.min(first + 999, #members)))
+    redis.pcall(command, key, unpack(members, first, math.min(first + 999, #members)))
   end
 end
 remove('ZREM', due, entries)
@@ -114,7 +114,7 @@ if ARGV[2] == 'done' then remove('HDEL', steps, noted) end
 redis.pcall('ZREM', string.gsub(due, 'due$', 'open'), id)
 if ARGV[2] == 'dead' and not holds_forgotten() then
   local dead = string.gsub(due, 'due$', 'dead')
-  redis.pcall('ZADD', dead, now, id)
+  put_in(dead, now, id)
   redis.pcall('ZREMRANGEBYSCORE', dead, '-inf', now - ttl)  -- their records have expired
 end
 write_trail(job, id, trail_ms, most_trails)

@@ -16,7 +16,7 @@ local function is_there(record)
 end
 
 local function list_and_count()
-  redis.call('ZADD', recent, now, id)
+  put_in(recent, now, id)
   redis.call('ZREMRANGEBYRANK', recent, 0, -1001)
   count(job, 'submitted/' .. ARGV[3])
 end
@@ -187,17 +187,17 @@ redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane'
   'order', (string.gsub(table.concat(ARGV, ' ', first), '=%S+', '')))
 note_beside(job, id, now, ARGV[17], tonumber(ARGV[18]))
 redis.call('SET', request, ARGV[6])
-redis.pcall('ZADD', (string.gsub(due, 'due$', 'open')), now, id)
+put_in((string.gsub(due, 'due$', 'open')), now, id)
 for i = first, #ARGV do
   local step, queue = string.match(ARGV[i], '^([^=]+)=?(.*)$')
   redis.call('HSET', steps, step .. '.state', 'waiting', step .. '.attempt', 0)
   if queue ~= '' then note_place(job, step, 'waiting', now, queue) end
   -- It is queued when it is accepted, unless the version says another time.
   if accepted ~= read_clock() then redis.call('HSET', steps, step .. '.queued', now) end
-  redis.call('ZADD', due, now + tonumber(ARGV[9]), id .. ' ' .. step)
+  put_in(due, now + tonumber(ARGV[9]), id .. ' ' .. step)
 end
 if deadline > 0 then
-  redis.call('ZADD', due, now + deadline - math.min(tonumber(ARGV[8]), deadline / 2), id .. ' @deadline')
+  put_in(due, now + deadline - math.min(tonumber(ARGV[8]), deadline / 2), id .. ' @deadline')
 end
 list_and_count()
 tell_one(events, 'queued', ARGV[14])
