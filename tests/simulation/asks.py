@@ -59,7 +59,7 @@ def request_of(ask: Ask) -> JobRequest:
     about, document = SUBJECTS[ask.subject], document_of(ask.subject)
     match ask.kind:
         case "embed" | "table":
-            texts = [{"id": f"t{ask.subject}", "text": f"text {ask.content}"}]
+            texts = [{"id": f"t{ask.subject}", "text": f"text {ask.content}{poison_in(ask)}"}]
             into = "result" if ask.kind == "embed" else "table"
             return EmbedTexts.model_validate({"collection": about.collection, "texts": texts, "into": into})
         case "ingest":
@@ -73,7 +73,7 @@ def request_of(ask: Ask) -> JobRequest:
 
 def _ingestion_of(ask: Ask) -> JobRequest:
     about, document = SUBJECTS[ask.subject], document_of(ask.subject)
-    text = f"subject{ask.subject} version{ask.content} alpha beta"
+    text = f"subject{ask.subject} version{ask.content} alpha beta{poison_in(ask)}"
     if about.retriever == "reports":
         page = {"page": 1, "text": text}
         report = {"sha1": document, "title": "Acme", "company": "Acme", "period": "2022", "pages": [page]}
@@ -81,6 +81,11 @@ def _ingestion_of(ask: Ask) -> JobRequest:
     session = {"session_id": document, "started_at": "2026-01-01T00:00:00Z", "messages": [{"text": text}]}
     kind = IngestMessages if about.retriever == "messages" else IngestConversations
     return kind.model_validate({"collection": about.collection, "documents": [session]})
+
+
+def poison_in(ask: Ask) -> str:
+    """Return the word that says which ask is poisoned: it is in whatever its job is about."""
+    return f" poison{ask.number}" if ask.poison else ""
 
 
 def options_of(ask: Ask) -> SubmitOptions:
@@ -93,7 +98,7 @@ def _search_of(ask: Ask) -> JobRequest:
     about = SUBJECTS[ask.subject]
     methods = ["synonym", "variant"] if about.retriever == "reports" else ["variant"]
     more: dict[str, Any] = {"hyde": True, "multi_query": methods} if ask.kind == "expanded" else {}
-    query = f"subject{ask.subject} alpha{'' if ask.content else ' beta'}"
+    query = f"subject{ask.subject} alpha{'' if ask.content else ' beta'}{poison_in(ask)}"
     asked = {"collection": about.collection, "query": query, "deadline": ask.deadline_s}
     match about.retriever:
         case "reports":

@@ -8,6 +8,7 @@ from typing import Final
 from tests.simulation.asks import Asked, beside, document_of
 from tests.simulation.faults import Troubles
 from tests.simulation.plans import Fault
+from tests.simulation.poisons import Death
 from tests.simulation.promises import FINAL, Broken, Histories, JobHistory
 from tests.simulation.scheduler import SECOND
 
@@ -19,6 +20,8 @@ GRACE_S: Final = 3.0
 TAKEOVER_S: Final = 8.0
 #: How long a job takes without any fault, in seconds: some calls, a few of which take 0.9 s.
 UNDISTURBED_S: Final = 10.0
+#: How long a step may rest that a worker leaves to those of a newer release, in seconds: each time for twice as long.
+LEFT_S: Final = 120.0
 
 
 @dataclass(frozen=True)
@@ -34,15 +37,25 @@ class Write:
 
 
 def broken_at_end(
-    asked: Sequence[Asked], histories: Histories, troubles: Troubles, texts: Mapping[str, str]
-) -> list[Broken]:
-    """Return the promises that are broken. ``texts`` are those stored, by document."""
+    asked: Sequence[Asked], histories: Histories, troubles: Troubles, deaths: Sequence[Death], texts: Mapping[str, str],
+    *, is_mixed: bool,
+) -> list[Broken]:  # fmt: skip
+    """Return the promises that are broken.
+
+    ``texts`` are those stored, by document, and ``deaths`` those by poison. ``is_mixed`` is whether workers of two
+    releases ran.
+    """
     firsts = _first_of_each_job(asked)
     writes = list(_writes(firsts, histories))
+    excused_s = sum(map(_holds_up, troubles.happened)) + sum(death.again_in_s + TAKEOVER_S for death in deaths)
+    held_up_s = UNDISTURBED_S + excused_s + sum(map(_is_away, troubles.happened)) + (LEFT_S if is_mixed else 0.0)
+    asked = [each for each in asked if each.job_id not in histories.spoiled]
+    firsts = [each for each in firsts if each.job_id not in histories.spoiled]
     return [
+        *_shut_out(asked),
         *_not_ended(asked, histories, troubles),
-        *_late(asked, histories, troubles),
-        *_held_up(asked, histories, troubles),
+        *_late(asked, histories, troubles, GRACE_S + excused_s),
+        *_held_up(asked, histories, troubles, held_up_s),
         *_doubled(asked, histories, troubles),
         *_not_superseded(firsts, histories, troubles),
         *_wrong_stored(writes, texts),
@@ -51,14 +64,21 @@ def broken_at_end(
     ]
 
 
-def _is_lost(asked: Asked, troubles: Troubles) -> bool:
+def is_lost(asked: Asked, troubles: Troubles) -> bool:
     """Whether the board may have lost the job: the promise is about what it holds."""
     return any(asked.asked_at <= until and (asked.accepted_at or 0) >= since for since, until in troubles.lost)
 
 
+def _shut_out(asked: Sequence[Asked]) -> Iterator[Broken]:
+    """Nothing that another program writes has the board refuse what callers ask for."""
+    for each in asked:
+        if each.refused == "ResponseError" and each.accepted_at is None:
+            yield Broken("no element shuts the door", f"{each.ask} was answered with an error of the server")
+
+
 def _not_ended(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> Iterator[Broken]:
     for each in asked:
-        if each.accepted_at is not None and not _is_lost(each, troubles):
+        if each.accepted_at is not None and not is_lost(each, troubles):
             job = histories.jobs.get(each.job_id, JobHistory())
             if job.state not in FINAL and not job.is_gone:
                 yield Broken("an accepted job ends", f"{each.job_id} ({each.ask}) is {job.state or 'unknown'}")
@@ -66,25 +86,32 @@ def _not_ended(asked: Sequence[Asked], histories: Histories, troubles: Troubles)
                 yield Broken("one end", f"{each.job_id} ({each.ask}) was told {job.ends} ends")
 
 
-def _late(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> Iterator[Broken]:
-    excused_s = GRACE_S + sum(map(_holds_up, troubles.happened))
+def _late(
+    asked: Sequence[Asked], histories: Histories, troubles: Troubles, excused_s: float
+) -> Iterator[Broken]:  # fmt: skip
     for each in asked:
         job = histories.jobs.get(each.job_id)
         if each.ask.deadline_s is None or each.accepted_at is None or job is None or job.ended is None:
             continue
-        late_s = (job.ended - each.accepted_at) / SECOND - each.ask.deadline_s
-        if late_s > excused_s and not _is_lost(each, troubles):
+        late_s = (job.ended - _began(each.accepted_at, job)) / SECOND - each.ask.deadline_s
+        if late_s > excused_s and not is_lost(each, troubles):
             yield Broken("a deadline is kept", f"{each.job_id} ended {late_s:.1f} s after its deadline")
 
 
-def _held_up(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> Iterator[Broken]:
+def _began(accepted_at: int, job: JobHistory) -> int:
+    """Return since when (µs) a job is under way: one that was replayed has begun again."""
+    return max(accepted_at, *job.reopened) if job.reopened else accepted_at
+
+
+def _held_up(
+    asked: Sequence[Asked], histories: Histories, troubles: Troubles, excused_s: float
+) -> Iterator[Broken]:  # fmt: skip
     """A crash costs seconds, and not the time until a deadline."""
-    excused_s = UNDISTURBED_S + sum(map(_holds_up, troubles.happened)) + sum(map(_is_away, troubles.happened))
     for each in asked:
         job = histories.jobs.get(each.job_id)
-        if each.accepted_at is None or job is None or job.ended is None or _is_lost(each, troubles):
+        if each.accepted_at is None or job is None or job.ended is None or is_lost(each, troubles):
             continue
-        took_s = (job.ended - each.accepted_at) / SECOND
+        took_s = (job.ended - _began(each.accepted_at, job)) / SECOND
         if took_s > excused_s:
             yield Broken("a crash costs seconds", f"{each.job_id} took {took_s:.1f} s, {excused_s:.1f} s at most")
 
@@ -98,6 +125,8 @@ def _holds_up(fault: Fault) -> float:
     match fault.trouble:
         case "kill" | "kill_after" | "stop" | "freeze" | "freeze_after" | "late" | "restart" | "lose_tail" | "empty":
             return fault.amount + TAKEOVER_S
+        case "rubbish":
+            return TAKEOVER_S
         case "board_clock":
             return abs(fault.amount)
         case "cut" | "no_reply":
@@ -125,7 +154,10 @@ def _not_superseded(asked: Sequence[Asked], histories: Histories, troubles: Trou
             is_later = former.job_id != later.job_id and later.asked_at > (former.accepted_at or 0)
             if not is_later or later.ask.subject != former.ask.subject:
                 continue
-            ended = histories.jobs[former.job_id].ended
+            job = histories.jobs[former.job_id]
+            if job.reopened:
+                continue  # by an operator, after that
+            ended = job.ended
             if ended is None or ended > (later.accepted_at or 0):
                 yield Broken("the superseded ends", f"{former.job_id} had not ended when {later.job_id} was accepted")
 
@@ -228,8 +260,10 @@ def _wrong_heard(asked: Sequence[Asked], histories: Histories, troubles: Trouble
     for each in asked:
         if each.heard is None or troubles.lost:
             continue
-        told = [event for _, event in histories.jobs[each.job_id].events]
+        job = histories.jobs[each.job_id]
+        rounds = [*job.former_events, [event for _, event in job.events]]
+        told = [event for events in rounds for event in events]
         left = iter(told)
-        is_part = all(event in left for event in each.heard) and each.heard[-1:] == told[-1:]
-        if each.heard != told and not (is_forgetting and is_part):
+        is_part = all(event in left for event in each.heard) and each.heard[-1:] in [events[-1:] for events in rounds]
+        if each.heard not in rounds and not ((is_forgetting or job.reopened) and is_part):
             yield Broken("events are whole", f"{each.job_id} told {told}, and its caller heard {each.heard}")

@@ -29,13 +29,14 @@ class Troubles:
 
     def __init__(
         self, scheduler: Scheduler, server: KeyServer, faults: Sequence[Fault], died: Callable[[Process, float], None],
-        outside: Process, went_back: Callable[[], None],
+        outside: Process, went_back: Callable[[], None], write_rubbish: Callable[[float], None],
     ) -> None:  # fmt: skip
         self._scheduler = scheduler
         self._server = server
         self._died = died
         self._outside = outside
         self._went_back = went_back
+        self._write_rubbish = write_rubbish
         self._at: dict[int, list[Fault]] = {}
         for fault in faults:
             self._at.setdefault(fault.call, []).append(fault)
@@ -97,7 +98,7 @@ class Troubles:
         for fault in faults:
             match fault.trouble:
                 case "kill":
-                    self._kill(process, fault.amount)
+                    self.kill(process, fault.amount)
                 case "cut":
                     self._fail(connection)
                 case "late":
@@ -109,7 +110,7 @@ class Troubles:
         for fault in faults:
             match fault.trouble:
                 case "kill_after":
-                    self._kill(process, fault.amount)
+                    self.kill(process, fault.amount)
                 case "freeze_after":
                     self._scheduler.freeze(process, int(fault.amount * SECOND))
                     self._scheduler.pass_time(1_500)
@@ -131,7 +132,8 @@ class Troubles:
         if wait > REPLY_LIMIT and connection is not None:
             raise redis.TimeoutError("Timeout reading from socket")
 
-    def _kill(self, process: Process, again_in_s: float) -> None:
+    def kill(self, process: Process, again_in_s: float) -> None:
+        """End the process of the actor that runs, and begin it again some time later."""
         if process is self._outside:
             return
         self._end(process, again_in_s)
@@ -161,6 +163,8 @@ class Troubles:
                 self._restart(fault.amount, is_emptied=fault.trouble == "empty")
             case "lose_tail":
                 self._lose_tail(fault.amount)
+            case "rubbish":
+                self._write_rubbish(fault.amount)
             case _:
                 pass
 

@@ -23,6 +23,7 @@ from querymill_workers.observe import SHUTDOWN_S
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
 from tests.simulation import threads
 from tests.simulation.faults import Troubles
+from tests.simulation.poisons import MortalHeartbeat, Poisons
 from tests.simulation.scheduler import Process, Scheduler
 from tests.simulation.server import KeyServer
 from tests.simulation.stores import Stores
@@ -36,16 +37,20 @@ class Worker:
 
     def __init__(
         self, name: str, scheduler: Scheduler, server: KeyServer, stores: Stores, troubles: Troubles,
-        settings: Settings, slots: int,
+        settings: Settings, slots: int, poisons: Poisons, unknown: str = "",
     ) -> None:  # fmt: skip
         self.process = Process(
-            name, clock_ahead=random.randrange(-50_000, 50_000), monotonic_ahead=random.randrange(10**9)
+            name,
+            clock_ahead=random.randrange(-50_000, 50_000),
+            monotonic_ahead=random.randrange(10**9),
+            unknown=unknown,
         )
         self._server = server
         self._stores = stores
         self._troubles = troubles
         self._settings = settings
         self._slots = slots
+        self._poisons = poisons
         scheduler.spawn(self.process, self._begin, "main", after=random.randrange(20_000))
 
     def _open(self, *, decode: bool) -> redis.Redis:
@@ -59,7 +64,10 @@ class Worker:
             return max(each.largest_version(at_least_us) for each in (stored[0].versions, stored[0].conversations))
 
         board = ValkeyBoard(client, self._settings, on_end=_quiet, largest_stored=largest_stored)
-        heartbeat = HeartbeatThread(board, name=self.process.name, lease_s=self._settings.querymill_lease_s)
+        heartbeat = MortalHeartbeat(
+            board, name=self.process.name, lease_s=self._settings.querymill_lease_s,
+            begin=lambda claim: self._poisons.begin(self.process, claim),
+        )  # fmt: skip
         heartbeat.begin()
         raw = self._stores.look()
         models = {

@@ -98,6 +98,14 @@ function commands.DEL(...)
   return count
 end
 
+function commands.RENAME(key, other)
+  local entry = find(key)
+  if not entry then fail('ERR no such key') end
+  data[key] = nil
+  data[other] = entry
+  return {ok = 'OK'}
+end
+
 function commands.TYPE(key)
   local entry = find(key)
   return {ok = entry and entry.t or 'none'}

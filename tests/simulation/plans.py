@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-Kind = Literal["embed", "table", "ingest", "drop", "drop_all", "search", "expanded", "cancel", "again"]
+Kind = Literal[
+    "embed", "table", "ingest", "drop", "drop_all", "search", "expanded", "cancel", "again", "replay", "discard"
+]
 Trouble = Literal[
     "kill", "kill_after", "stop", "freeze", "freeze_after", "cut", "no_reply", "late", "bells_lost", "bells_doubled",
     "bells_shuffled", "board_clock", "worker_clock", "restart", "lose_tail", "empty", "store_away", "provider_away",
+    "rubbish",
 ]  # fmt: skip
 
 
@@ -28,11 +31,14 @@ class Ask:
     follows: bool = False
     #: Whether it ends the former questions about its document that say so, too.
     supersedes: bool = False
+    #: The step that kills whoever begins it, "*" for every step.
+    poison: str = ""
 
     def __str__(self) -> str:
         more = "".join((
             f" within {self.deadline_s} s" if self.deadline_s else "", f" key {self.key}" if self.key else "",
             " followed" if self.follows else "", " supersedes" if self.supersedes else "",
+            f" poisoned at {self.poison}" if self.poison else "",
         ))  # fmt: skip
         return f"{self.number} at {self.at_ms} ms: {self.kind} {self.subject}/{self.content}{more}"
 
@@ -61,6 +67,8 @@ class Plan:
     faults: Sequence[Fault]
     #: Whether it is about calls of a provider under a limit instead: see budgets.py.
     is_budget: bool = False
+    #: The ask whose kind of request is unknown to the release of the last worker.
+    unknown: int | None = None
 
     def ask_of(self, number: int) -> Ask | None:
         """Return an ask."""
@@ -77,22 +85,34 @@ class Plan:
     def __str__(self) -> str:
         asks = "  calls of a provider" if self.is_budget else "\n".join(f"  {ask}" for ask in self.asks)
         faults = "\n".join(f"  {fault}" for fault in self.faults)
-        return f"seed {self.seed}: {self.workers} workers with {self.slots} threads\nasks\n{asks}\nfaults\n{faults}"
+        older = "" if self.unknown is None else f", the last of which does not know the kind of ask {self.unknown}"
+        workers = f"{self.workers} workers with {self.slots} threads{older}"
+        return f"seed {self.seed}: {workers}\nasks\n{asks}\nfaults\n{faults}"
 
 
-#: How often each trouble is chosen, and its amounts: least and most seconds.
+#: How often each trouble is chosen, and its amounts: least and most seconds. Of rubbish, it says which.
 _TROUBLES: Final[dict[Trouble, tuple[int, float, float]]] = {
     "kill": (10, 0.2, 8), "kill_after": (12, 0.2, 8), "stop": (8, 0.2, 8), "freeze": (6, 0.5, 14),
     "freeze_after": (10, 0.5, 25), "cut": (6, 0, 0), "no_reply": (14, 0, 0), "late": (8, 0.05, 20),
     "bells_lost": (6, 0, 0), "bells_doubled": (5, 0, 0), "bells_shuffled": (5, 0, 0), "board_clock": (5, -5, 5),
     "worker_clock": (3, -60, 60), "restart": (4, 0, 3), "lose_tail": (3, 0.05, 1), "empty": (2, 0, 2),
-    "store_away": (6, 0.1, 20), "provider_away": (6, 0.1, 20),
+    "store_away": (6, 0.1, 20), "provider_away": (6, 0.1, 20), "rubbish": (14, 0, 1_000_000),
 }  # fmt: skip
 
 
 #: The shares of the schedules that are about budgets, and in which a question is asked again and again beside a write.
 BUDGETS: Final = 0.1
 RACES: Final = 0.1
+#: The share of the other schedules in which a job kills its workers.
+POISONED: Final = 0.12
+#: The share of those in which a worker is of an older release.
+OLDER: Final = 0.08
+#: What is about another ask, and what may be poisoned.
+_ABOUT: Final = ("cancel", "again", "replay", "discard")
+_OF_OPERATORS: Final[Sequence[Sequence[Kind]]] = (
+    ("replay",), ("replay",), ("replay", "replay"), ("replay", "discard"), ("discard",),
+)  # fmt: skip
+_POISONABLE: Final = ("embed", "table", "ingest", "search", "expanded")
 
 
 def plan_of(seed: int) -> Plan:
@@ -103,10 +123,17 @@ def plan_of(seed: int) -> Plan:
     count = chances.choice((0, 1, 1, 2, 2, 3, 3, 4, 5, 7))
     span = 60 + 45 * len(asks)
     faults = sorted((_fault(chances, span) for _ in range(count)), key=lambda fault: fault.call)
+    workers = chances.choice((1, 2, 2, 3))
     return Plan(
-        seed, workers=chances.choice((1, 2, 2, 3)), slots=chances.choice((1, 2, 4)),
-        look_s=chances.choice((0.1, 0.5, 1.0)), asks=asks, faults=faults, is_budget=is_budget,
+        seed, workers=workers, slots=chances.choice((1, 2, 4)), look_s=chances.choice((0.1, 0.5, 1.0)), asks=asks,
+        faults=faults, is_budget=is_budget, unknown=_unknown(asks, chances),
     )  # fmt: skip
+
+
+def _unknown(asks: Sequence[Ask], chances: random.Random) -> int | None:
+    """Return an ask that a worker cannot read: one with a deadline, as the others may wait for long until one can."""
+    some = [ask.number for ask in asks if ask.deadline_s is not None and not ask.poison]
+    return chances.choice(some) if some and chances.random() < OLDER else None
 
 
 def _asks(chances: random.Random) -> list[Ask]:
@@ -118,16 +145,33 @@ def _asks(chances: random.Random) -> list[Ask]:
         kind: Kind = chances.choice(
             ("embed", "table", "ingest", "ingest", "ingest", "drop", "drop_all", "search", "search", "expanded")
         )
-        former = [ask.number for ask in found if ask.kind not in ("cancel", "again")]
+        former = [ask.number for ask in found if ask.kind not in _ABOUT]
         if former and chances.random() < 0.15:
             kind = chances.choice(("cancel", "again"))
         is_search = kind in ("search", "expanded")
         deadline = chances.choice((1.5, 4.0, 8.0, 30.0)) if is_search else None
-        subject = chances.choice(former) if kind in ("cancel", "again") else chances.choice(documents)
-        key = f"key{number}" if chances.random() < 0.25 and kind not in ("cancel", "again") else None
+        subject = chances.choice(former) if kind in _ABOUT else chances.choice(documents)
+        key = f"key{number}" if chances.random() < 0.25 and kind not in _ABOUT else None
         content = number if kind in ("ingest", "table") else chances.randrange(2)
         follows, supersedes = chances.random() < 0.3, is_search and chances.random() < 0.25
         found.append(Ask(number, at, kind, subject, content, deadline, key, follows=follows, supersedes=supersedes))
+    return _poisoned(found, chances) if chances.random() < POISONED else found
+
+
+def _poisoned(asks: list[Ask], chances: random.Random) -> list[Ask]:
+    """Return asks of which one kills its workers, and what an operator does with it once it is dead."""
+    some = [ask for ask in asks if ask.kind in _POISONABLE]
+    if not some:
+        return asks
+    chosen = chances.choice(some)
+    step = chances.choice(("*", "original", "hyde", "variant")) if chosen.kind == "expanded" else "*"
+    found = [replace(ask, poison=step) if ask is chosen else ask for ask in asks]
+    # An operator who replays it has mended the cause as a rule, which the content says.
+    number = len(found)
+    for kind in chances.choice(_OF_OPERATORS):
+        at = chosen.at_ms + int(4000 * chances.random())
+        found.append(Ask(number, at, kind, chosen.number, int(chances.random() < 0.8)))
+        number += 1
     return found
 
 

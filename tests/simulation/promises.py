@@ -37,6 +37,9 @@ class JobHistory:
     held: dict[str, tuple[int, int]] = field(default_factory=dict)
     #: The steps that were told to be done.
     closed: set[str] = field(default_factory=set)
+    #: When it was dead and opened again (µs), and what it had told until then.
+    reopened: list[int] = field(default_factory=list)
+    former_events: list[list[str]] = field(default_factory=list)
     #: When it was done first, and with which result.
     done_at: int | None = None
     result: str = ""
@@ -49,6 +52,8 @@ class Histories:
         self._ask = ask
         self._lease_us = int(lease_s * SECOND) - 2_000  # times of events are whole milliseconds
         self.jobs: dict[str, JobHistory] = {}
+        #: The jobs that another program wrote over: nothing is promised of them.
+        self.spoiled: set[str] = set()
         self.now = 0
         self.broken: list[Broken] = []
 
@@ -56,6 +61,8 @@ class Histories:
         """Take in one thing that the server tells."""
         name, key, *rest = (part.decode("utf-8", "replace") for part in what)
         job_id = key.split(":")[-2]
+        if job_id in self.spoiled:
+            return
         if name == "event":
             self._event(job_id, *rest)
         elif name == "state":
@@ -80,17 +87,28 @@ class Histories:
 
     def open_jobs(self) -> list[str]:
         """Return the jobs that have not ended."""
-        return [job_id for job_id, job in self.jobs.items() if job.state not in FINAL and not job.is_gone]
+        return [
+            job_id
+            for job_id, job in self.jobs.items()
+            if job.state not in FINAL and not job.is_gone and job_id not in self.spoiled
+        ]
+
+    def spoil(self, job_id: str) -> None:
+        """Promise nothing of a job any more, nor of those that share its work."""
+        stem = f"qm:{{{job_id[0]}}}:"
+        leader = self._ask("HGET", f"{stem}{job_id}:job", "leader")
+        work = leader if isinstance(leader, str) else job_id
+        callers = self._ask("SMEMBERS", f"{stem}{work}:callers")
+        self.spoiled |= {job_id, work, *(callers if isinstance(callers, list) else ())}
 
     def _event(self, job_id: str, event_id: str, event: str, body: str) -> None:
         job = self.jobs.setdefault(job_id, JobHistory(began=self.now))
-        if event == "queued":
-            job.ends, job.events, job.closed, job.held = 0, [], set(), {}
-            job.is_follower = self._ask("HGET", f"qm:{{{job_id[0]}}}:{job_id}:job", "leader") is not None
-        if job.ends:
-            self._break("one end", f"{job_id} was told {event} after its end")
         if job.events and not _is_later(event_id, job.events[-1][0]):
             self._break("events in order", f"{job_id} was told {event_id} after {job.events[-1][0]}")
+        if event == "queued":
+            self._open(job_id, job)
+        if job.ends:
+            self._break("one end", f"{job_id} was told {event} after its end")
         job.events.append((event_id, event))
         if event in LAST:
             job.ends += 1
@@ -102,6 +120,17 @@ class Histories:
             self._closed(job_id, job, body)
         if event == "done":
             self._done(job_id, job, body)
+
+    def _open(self, job_id: str, job: JobHistory) -> None:
+        """A job is accepted, or opened again: what is done stays done."""
+        if job.events:
+            job.reopened.append(self.now)
+            job.former_events.append([event for _, event in job.events])
+        job.ends, job.events, job.held = 0, [], {}
+        leader = self._ask("HGET", f"qm:{{{job_id[0]}}}:{job_id}:job", "leader")
+        job.is_follower = leader is not None
+        if leader in self.spoiled:
+            self.spoil(job_id)
 
     def _started(self, job_id: str, job: JobHistory, stage: str, event_id: str) -> None:
         """A step is held by one attempt, until it lets go or for as long as a lease at least."""
@@ -144,6 +173,8 @@ class Histories:
         job = self.jobs.setdefault(job_id, JobHistory(began=self.now))
         if job.state in FINAL and state != "queued":
             self._break("one end", f"{job_id} was {job.state}, and then {state}")
+        if job.state in ("done", "failed", "cancelled") and state == "queued" and not job.is_gone:
+            self._break("only the dead are replayed", f"{job_id} was {job.state}, and then {state}")
         job.state = state
 
     def _expired(self, job_id: str) -> None:

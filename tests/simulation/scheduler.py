@@ -41,6 +41,8 @@ class Process:
     clock_ahead: int = 0
     monotonic_ahead: int = 0
     actors: "list[Actor]" = field(default_factory=list)
+    #: The kind of request that its release does not know.
+    unknown: str = ""
     on_death: list[Callable[[], None]] = field(default_factory=list)
     #: What it does when it is told to stop: SIGTERM. A process that has nothing to do ends at once.
     on_stop: list[Callable[[], object]] = field(default_factory=list)

@@ -22,6 +22,7 @@ from redis.retry import Retry
 from querymill_shared.board import scripts
 from querymill_shared.board.away import raise_explained
 from querymill_shared.board.board_client import BoardClient
+from querymill_shared.board.sockets import OPTIONS
 from tests.simulation.scheduler import EPOCH_S, SECOND, Actor, Process, Scheduler
 
 _HERE: Final = Path(__file__).parent
@@ -29,6 +30,8 @@ _MODEL: Final = ("keys.lua", "ordered.lua", "programs.lua")
 #: What connections of the product wait for a reply, in microseconds.
 REPLY_LIMIT: Final = 10 * SECOND
 NOTHING: Final = b"$-1\r\n"
+#: What becomes of bytes that are no text.
+_ERRORS: Final[str] = OPTIONS.get("encoding_errors", "strict")
 #: Why a command did not come back.
 CUT: Final = "Connection closed by server."
 
@@ -129,7 +132,7 @@ class KeyServer:
 
     def ask(self, *command: str | bytes | float) -> Any:
         """Run a command for the one who looks on, and return its reply."""
-        reader = hiredis.Reader(encoding="utf-8")
+        reader = hiredis.Reader(encoding="utf-8", errors="replace")
         reader.feed(self.perform(read_commands(_packed(command))[0]))
         return reader.gets()
 
@@ -208,7 +211,10 @@ class SimulatedPool:
     def get_connection(self, *_: Any, **__: Any) -> "SimulatedConnection":
         """Lend a connection."""
         if self._free:
-            return self._free.pop()
+            lent = self._free.pop()
+            if lent.has_unread:  # as the library looks
+                lent.disconnect()
+            return lent
         opened = SimulatedConnection(self)
         self._all.append(opened)
         return opened
@@ -253,7 +259,7 @@ class SimulatedConnection:
         self._begin()
 
     def _begin(self) -> None:
-        encoding: dict[str, Any] = {"encoding": "utf-8"} if self._decodes else {}
+        encoding: dict[str, Any] = {"encoding": "utf-8", "errors": _ERRORS} if self._decodes else {}
         self._reader = hiredis.Reader(replyError=BaseParser.parse_error, **encoding)
         self._is_cut = False
 
@@ -334,6 +340,11 @@ class SimulatedConnection:
         """Close it. It is opened again when something is sent."""
         self.server.unblock(self)
         self._is_cut = True
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether a reply came in that nobody read."""
+        return bool(self._reader.has_data())
 
     def can_read(self, timeout: float = 0) -> bool:
         """Tell whether a reply is on its way."""

@@ -42,7 +42,7 @@ def _of(name: str, *parts: Any) -> Any:
 COMMANDS: Final = st.one_of(
     _of("SET", KEYS, NAMES), _of("SET", KEYS, NAMES, "PX", "100000"), _of("SET", KEYS, NAMES, "KEEPTTL"),
     _of("GET", KEYS), _of("SET", KEYS, NAMES, "XX"), _of("STRLEN", KEYS), _of("EXISTS", KEYS, KEYS),
-    _of("DEL", KEYS, KEYS), _of("TYPE", KEYS),
+    _of("DEL", KEYS, KEYS), _of("TYPE", KEYS), _of("RENAME", KEYS, KEYS),
     _of("PEXPIRE", KEYS, "200000"), _of("PEXPIRE", KEYS, "0"), _of("PTTL", KEYS), _of("PERSIST", KEYS),
     _of("HSET", KEYS, NAMES, NAMES, NAMES, NAMES), _of("HSETNX", KEYS, NAMES, NAMES), _of("HGET", KEYS, NAMES),
     _of("HMGET", KEYS, NAMES, NAMES), _of("HDEL", KEYS, NAMES), _of("HEXISTS", KEYS, NAMES),
