@@ -28,12 +28,6 @@ _GHOSTS: Final[Sequence[str | bytes]] = ("x", "", "a b#1", "y#1", b"\xff#1")
 _ENTRIES: Final[Sequence[str | bytes]] = ("x", "a b c", b"\xff", "nobody original")
 _REQUESTS: Final = ("{}", "no JSON", '{"kind": "songs"}', '{"kind": "embed", "version": 99}', b"\xff")
 
-#: The kinds of jobs that are written over. Of those that others add, such as ranks, the product still asks too much.
-_ASKED_FOR: Final = (
-    "embed", "ingest_reports", "ingest_messages", "ingest_conversations", "drop_documents", "reports", "messages",
-    "conversations",
-)  # fmt: skip
-
 Write = Callable[[random.Random], None]
 
 
@@ -150,15 +144,12 @@ class OtherProgram:
 
     def _spoiled(self, chances: random.Random) -> str | None:
         """Choose a job that is not to be spared."""
-        jobs = [job_id for job_id in self._histories.open_jobs() if self._kind_of(job_id) in _ASKED_FOR]
+        jobs = self._histories.open_jobs()
         if not jobs:
             return None
         job_id = chances.choice(jobs)
         self._histories.spoil(job_id)
         return job_id
-
-    def _kind_of(self, job_id: str) -> str:
-        return str(self._ask("HGET", *keys.of_job(job_id, "job"), "kind"))
 
     def _shard(self, chances: random.Random) -> str:
         """Choose a shard: rather one with a job than another."""

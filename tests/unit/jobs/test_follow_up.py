@@ -1,6 +1,8 @@
+from typing import cast
+
 import pytest
 
-from querymill_shared.board import Verdict
+from querymill_shared.board import ValkeyBoard, Verdict, keys
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.queues import Queue
 from querymill_workers.jobs.bell import Bell
@@ -38,6 +40,15 @@ def test_while_a_job_is_open_under_the_key_no_second_one_is_submitted(ports: Com
     first, _ = submit_once(REQUEST, "key", ports)
     assert submit_once(REQUEST, "key", ports) == (first, [])
     assert ports.board.recent() == [first]
+
+
+def test_a_job_that_somebody_wrote_over_is_waited_for_as_any_other(ports: CommonPorts) -> None:
+    first, _ = submit_once(REQUEST, "key", ports)
+    assert first is not None
+    client = cast("ValkeyBoard", ports.board)._client
+    for key in keys.of_job(first, "hits", "queries"):
+        client.set(key, "x")
+    assert submit_once(REQUEST, "key", ports) == (first, [])
 
 
 def test_another_key_and_another_collection_have_jobs_of_their_own(ports: CommonPorts) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
+from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_workers.jobs import job_counts
@@ -30,15 +30,7 @@ def submit_once(request: JobRequest, key: str, ports: Common) -> tuple[str | Non
             job_id, is_new = conflict.job_id, False
         if is_new:
             return job_id, one_per_queue(Bell(job_id, step, request.queue_of(step)) for step in request.steps)
-        if not is_over(job_id, ports):
+        if not ports.board.has_ended(job_id):
             return job_id, []
         key = f"{key} after {job_id}"
     return None, []
-
-
-def is_over(job_id: str, ports: Common) -> bool:
-    """Return whether a job has ended, or is no longer on the board."""
-    try:
-        return ports.board.picture(job_id).record.is_over
-    except UnknownJob:
-        return True

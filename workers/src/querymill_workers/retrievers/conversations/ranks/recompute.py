@@ -13,7 +13,6 @@ from querymill_shared.contracts.conversations.ranks import RanksResult, Recomput
 from querymill_workers.jobs import one_step, verdicts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import NotFound
-from querymill_workers.jobs.follow_up import is_over
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
@@ -130,7 +129,7 @@ def begin(claim: Claim, request: RecomputeRanks, ports: RankPorts) -> set[int] |
         try:
             return ports.ranks.begin(request.collection, claim.job_id, mode=request.mode, over=over)
         except Underway as other:
-            if not is_over(other.rebuild, ports):
+            if not ports.board.has_ended(other.rebuild):
                 ports.board.postpone(claim, delay_s=WAIT_S, reason="waiting for another rebuild", cause="pause")
                 return None
             over.add(other.rebuild)
