@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -36,6 +37,7 @@ class Forks:
         command = [sys.executable, "-m", "tests.fakes.forks", program]
         root = Path(__file__).parents[2]  # wherever the test is that asks first
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root)
+        self._answering = threading.Lock()
         atexit.register(self.close)
 
     def start(
@@ -52,8 +54,9 @@ class Forks:
             "arguments": [*arguments], "environment": dict(environment), "folder": str(Path.cwd()), "out": str(out),
             "err": str(err or out), "given": str(given or os.devnull), "status": status and str(status),
         }  # fmt: skip
-        print(json.dumps(order), file=self._process.stdin, flush=True)
-        return int(self._process.stdout.readline())
+        with self._answering:
+            print(json.dumps(order), file=self._process.stdin, flush=True)
+            return int(self._process.stdout.readline())
 
     def close(self) -> None:
         """End the process. The programs go on."""
