@@ -2,10 +2,13 @@
 
 import json
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from querymill_histories.beginnings import records_in
+from querymill_histories.files import elements_of
 from querymill_histories.rules.written_dates import written_moment
 from querymill_histories.salvage import value_of
 from tests.fixtures.foreign_histories import DISCORD_PAGE, ELEMENT_PAGE, TELEGRAM_PAGE
@@ -163,3 +166,19 @@ def test_a_list_with_a_broken_element_is_read_to_its_end(tmp_path: Path) -> None
     assert [row["session_id"] for row in rows] == ["c0", "c2"]
     assert bad[0] == "conversations.json: element 2: not JSON: Expecting value"
     assert bad[1].startswith("conversations.json: element 4: not JSON")
+
+
+THREE = ['{"a": 1}', '{"a": 2}', '{"a": 3}']
+
+
+@pytest.mark.parametrize("stray", ["}", "},", ", }, ", "}}", ":", "{", "[", "]", '"', "\\", "x", "-", "\0", "}}}}}}"])
+@pytest.mark.parametrize("place", range(4))
+def test_a_stray_token_in_a_list_is_passed_by(tmp_path: Path, place: int, stray: str) -> None:
+    text = f"[{', '.join([*THREE[:place], stray, *THREE[place:]])}]"
+    (tmp_path / "a.json").write_text(text)
+    for found in (records_in(text), list(islice(elements_of(tmp_path / "a.json"), 50))):
+        assert len(found) < 50
+        objects = [each for each in found if isinstance(each, dict)]
+        assert objects[:place] == [{"a": number + 1} for number in range(place)]
+        if "}" in stray:
+            assert objects == [{"a": 1}, {"a": 2}, {"a": 3}]

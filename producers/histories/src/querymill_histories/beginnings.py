@@ -8,7 +8,8 @@ from typing import Any, Final
 #: What gives a JSON text its structure: texts are skipped as one, an unfinished one too.
 TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
 _CLOSES: Final = {"{": "}", "[": "]"}
-_PLAIN: Final = re.compile(r"[^,\]}]*")
+#: A value without brackets, or a bracket that closes nothing.
+_PLAIN: Final = re.compile(r"\}|[^,\]}]*")
 #: What stands between the elements of a list.
 _BETWEEN: Final = re.compile(r"[, \t\r\n]*")
 #: Lines that are looked at.
