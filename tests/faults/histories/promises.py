@@ -8,15 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tests.faults.histories.operations import ENDS, NEVER, OVER, Operation, of_kind
+from tests.faults.histories.operations import ENDS, OVER, Operation, of_kind
 from tests.faults.histories.registers import TooManyStates, access_of, is_linearisable
 
 #: Why a request may be refused, though its caller did nothing wrong.
 REFUSALS: Final = frozenset({"Overloaded", "Unavailable", "UnknownCollection"})
 #: What is cut by its deadline has had this share of it at least: a branch of a search has half.
 LEAST_SHARE: Final = 0.25
-#: Whoever begins to wait so long after a submission may come too late, in seconds.
-LATE_S: Final = 1.0
 #: So many workers must have died of a step before it is given up.
 MOST_ATTEMPTS: Final = 4
 #: "gone": the board lost it with its data, and whoever waited was told so.
@@ -42,16 +40,17 @@ def accepted_jobs(history: History) -> dict[str, Operation]:
 def check_ends(history: History) -> list[Breach]:
     """An accepted job ends, a durable one not by failing, and whoever waits for it sees the end.
 
-    When a document is dropped, jobs of its collection go that have ended and may hold its text. Whoever had stopped
-    waiting for such a job by then, or had not begun, sees no end.
+    When a document is dropped, jobs of its collection go that have ended and may hold its text. Their trails stay, and
+    tell how they ended.
     """
-    last = {operation.argument["job_id"]: operation.seen["state"] for operation in of_kind(history, "last")}
-    seen = _ends_seen(history)
+    last = {operation.argument["job_id"]: operation for operation in of_kind(history, "last")}
+    seen, dropping = _ends_seen(history), _where_something_is_dropped(history)
     breaches = []
     for job_id, submitted in accepted_jobs(history).items():
-        state, known = last.get(job_id, "unknown"), seen[job_id] & OVER
+        held = last[job_id].seen if job_id in last else {"state": "unknown"}
+        state, known = held["state"], seen[job_id] & OVER
         if state == "unknown" and not known:
-            if _is_forgotten(history, submitted):
+            if held.get("trail") in OVER and submitted.argument["collection"] in dropping:
                 continue
             was_told = "unknown" in seen[job_id]
             breaches.append(Breach(job_id, "gone" if was_told else "lost", "it is gone, and nobody saw it end"))
@@ -63,25 +62,9 @@ def check_ends(history: History) -> list[Breach]:
     return breaches
 
 
-def _is_forgotten(history: History, submitted: Operation) -> bool:
-    """Whether a drop may have taken a job while nobody waited for it."""
-    job_id, collection = submitted.seen["job_id"], submitted.argument.get("collection")
-    waits = [end for end in of_kind(history, "end") if end.argument["job_id"] == job_id]
-    drops = [
-        drop.seen["job_id"]
-        for drop in of_kind(history, "submit")
-        if drop.argument["job"] == "drop_documents" and drop.argument.get("collection") == collection
-        if "job_id" in drop.seen and (not waits or drop.begin < waits[-1].end)
-    ]
-    over = {end.argument["job_id"]: end.end for end in of_kind(history, "end") if end.seen["state"] == "done"}
-    took_it = any(over.get(drop, NEVER) > submitted.begin for drop in drops)
-    return collection is not None and took_it and bool(waits) and all(_left(each, submitted) for each in waits)
-
-
-def _left(wait: Operation, submitted: Operation) -> bool:
-    """Whether there was a time when this caller did not wait: it gave up, or began late."""
-    is_late = wait.seen["state"] == "unknown" and wait.begin - submitted.end > LATE_S
-    return wait.seen["state"] == "running" or is_late
+def _where_something_is_dropped(history: History) -> set[str]:
+    drops = [each for each in of_kind(history, "submit") if each.argument["job"] == "drop_documents"]
+    return {each.argument["collection"] for each in drops if "job_id" in each.seen}
 
 
 def _ends_seen(history: History) -> Mapping[str, set[str]]:

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import redis
 
-from querymill import Querymill, UnknownJob
+from querymill import Job, Querymill, UnknownJob
 from querymill_shared.board import keys
 from tests.faults.histories.counting import Counts, count
 from tests.faults.histories.promises import accepted_jobs
@@ -120,18 +120,23 @@ class Run:
     def note_last(self, board: redis.Redis, mill: Querymill, job_id: str) -> None:
         """Record how the board holds a job, and its events."""
         begin = self.recorder.now()
+        job, seen = mill.job(job_id), dict[str, Any]()
         try:
-            picture = mill.job(job_id).picture()
-            state: str = picture.record.state
-            attempts = {step.name: step.attempt for step in picture.steps}
+            picture = job.picture()
+            seen |= {"state": picture.record.state, "attempts": {step.name: step.attempt for step in picture.steps}}
         except UnknownJob:
-            state, attempts = "unknown", {}
+            seen |= {"state": "unknown", "trail": trail_of(job)}
         told: Any = board.xrange(keys.of_job(job_id, "events")[0])
-        seen = {
-            "state": state, "attempts": attempts,
-            "ids": [each for each, _ in told], "types": [entry["type"] for _, entry in told],
-        }  # fmt: skip
+        seen |= {"ids": [each for each, _ in told], "types": [entry["type"] for _, entry in told]}
         self.recorder.note("board", "last", begin, self.recorder.now(), argument={"job_id": job_id}, seen=seen)
+
+
+def trail_of(job: Job[Any]) -> str | None:
+    """Return how a job ended whose record is gone, None if nobody knows."""
+    try:
+        return job.trail().record.state
+    except UnknownJob:
+        return None
 
 
 def look_at(clients: list[Client], place: int) -> None:

@@ -252,13 +252,13 @@ def former_environment(stage: Stage) -> dict[str, str]:
 
 
 @contextmanager
-def replaced(stage: Stage, environment: Mapping[str, str], *options: str) -> Iterator[None]:
+def replaced(stage: Stage, environment: Mapping[str, str], *options: str) -> Iterator[WorkerProcess]:
     """Let another worker stand in for one for a while. Both end as they do when a fleet is updated."""
     worker = stage.any_worker()
     worker.terminate()
     other = WorkerProcess({**stage.environment, **environment}, threads=THREADS, name="other", options=options)
     with other:
-        yield
+        yield other
         other.terminate()
     worker.start()
 

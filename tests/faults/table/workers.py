@@ -36,6 +36,20 @@ def kill_workers(stage: Stage) -> None:
     stage.await_starts()
 
 
+@line(
+    "children killed", "a worker with a pool of three processes stands in for one, and loses a child to kill -9 three"
+    " times", on=("valkey", "cluster"),
+)  # fmt: skip
+def kill_children(stage: Stage) -> None:
+    """Kill one child after another; the pool starts others. RabbitMQ is served by threads alone."""
+    with replaced(stage, {}, "-P", "prefork", "-c", "3") as other:
+        assert other.process is not None
+        for _ in range(3):
+            stage.pause(1, 2)
+            stage.chances.choice(other.process.children()).kill()
+        stage.pause(1, 2)
+
+
 @line("workers frozen", "SIGSTOP of a worker for 6 to 14 s, beyond its lease of 4 s; then it wakes, and writes")
 def freeze_worker(stage: Stage) -> None:
     """Freeze one, and let it go on."""
@@ -82,6 +96,7 @@ def _await_a_waiter(stage: Stage) -> None:
 @line(
     "two releases", "a worker is ended and replaced by one of the last release, and that by one of this one again",
     spares={"a complete result is right"},  # its ranking may be another
+    on=("valkey", "cluster"),  # the last one declared queues of RabbitMQ in another shape
 )  # fmt: skip
 def roll(stage: Stage) -> None:
     """Replace one, and go back."""

@@ -40,6 +40,11 @@ def last(job_id: str, state: str, *types: str, **attempts: int) -> Operation:
     return Operation("board", "last", 99, 99, {"job_id": job_id}, seen)
 
 
+def gone(job_id: str, trail: str | None) -> Operation:
+    seen: dict[str, Any] = {"state": "unknown", "trail": trail, "ids": [], "types": []}
+    return Operation("board", "last", 99, 99, {"job_id": job_id}, seen)
+
+
 def events(*ids: str, types: tuple[str, ...] = (), after: str | None = None) -> Operation:
     return Operation("c", "events", 1, 2, {"job_id": "j", "after": after}, {"ids": list(ids), "types": list(types)})
 
@@ -69,9 +74,9 @@ KEPT = {
         [submit(0, "j"), last("j", "dead")],
         [submit(0, "j"), end(1, "j", "failed"), last("j", "dead", "queued", "failed")],
         [submit(0, "j"), end(1, "j", "done"), last("j", "unknown")],
-        # A drop took it when nobody waited any more, or yet.
-        [submit(0, "j"), end(1, "j", "running"), *dropped(0.5, 3), last("j", "unknown")],
-        [submit(0, "j"), wait(3, 4, "j", "unknown"), *dropped(2, 5), last("j", "unknown")],
+        # A drop took it after its end.
+        [submit(0, "j"), end(1, "j", "running"), *dropped(0.5, 3), gone("j", "done")],
+        [submit(0, "j"), wait(0, 4, "j", "unknown"), *dropped(2, 3), gone("j", "failed")],
     ],
     "a job ends once": [
         [events("1-0", "1-1", types=("queued", "done")), end(1, "j", "done"), last("j", "done", "queued", "done")],
@@ -126,11 +131,10 @@ BROKEN = {
         ("lost", [submit(0, "j")]),
         ("gone", [submit(0, "j"), end(1, "j", "unknown"), last("j", "unknown")]),
         ("lost", [submit(0, "j"), end(1, "j", "running"), last("j", "unknown")]),
-        ("lost", [submit(4, "j"), end(9, "j", "running"), *dropped(2, 3), last("j", "unknown")]),
-        ("lost", [submit(0, "j", collection="other"), end(9, "j", "running"), *dropped(2, 3), last("j", "unknown")]),
-        ("lost", [submit(0, "j"), *dropped(2, 3), last("j", "unknown")]),
-        ("gone", [submit(0, "j"), wait(0, 4, "j", "unknown"), *dropped(2, 3), last("j", "unknown")]),
-        ("gone", [submit(0, "j"), wait(1.5, 2, "j", "unknown"), *dropped(3, 4), last("j", "unknown")]),
+        ("gone", [submit(0, "j"), end(1, "j", "unknown"), gone("j", "done")]),
+        ("lost", [submit(0, "j", collection="other"), end(9, "j", "running"), *dropped(2, 3), gone("j", "done")]),
+        ("lost", [submit(0, "j"), *dropped(2, 3), gone("j", None)]),
+        ("gone", [submit(0, "j"), wait(0, 4, "j", "unknown"), *dropped(2, 3), gone("j", "running")]),
         ("stuck", [submit(0, "j"), end(1, "j", "running"), last("j", "running")]),
         ("lost", [submit(0, "j"), end(1, "j", "failed", reason="why"), last("j", "failed")]),
     ],
