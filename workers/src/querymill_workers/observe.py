@@ -3,9 +3,10 @@
 import gc
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import redis
 import structlog
@@ -40,6 +41,9 @@ SWITCH_S = 0.05
 _upkeep: list[Sweeper | Announcer | BacklogWatch | Listener] = []
 #: Why this process takes no work; "" while it does.
 _unready = ["it has not passed its checks, or does not listen yet"]
+_STOPPING: Final = "it is stopping"
+# A second SIGTERM is handled within the first: Celery's own lock would wait for itself, and the process would not end.
+worker_shutting_down.lock = threading.RLock()  # type: ignore[attr-defined]  # its stubs lack it
 
 
 @celeryd_init.connect
@@ -208,7 +212,9 @@ def respond(bell: Bell) -> None:
 @worker_shutting_down.connect
 def end(**_: Any) -> None:
     """Stop sweeping (another worker is elected within seconds) and flush the counters."""
-    _unready[0] = "it is stopping"
+    if _unready[0] == _STOPPING:
+        return  # nor may a lock of what is stopped be asked for twice
+    _unready[0] = _STOPPING
     for thread in _upkeep:
         thread.stop()
     wiring.fleet_counters().stop()

@@ -265,8 +265,8 @@ def settle(
         if isinstance(returned, str):
             return returned
         return [
-            Ended(ended, kind, collection, state, ms, steps, verdict.degraded, read_labels(labels))
-            for ended, state, kind, collection, ms, steps, labels in returned
+            Ended(ended, kind, collection, state, ms, steps, verdict.degraded, read_labels(labels), key)
+            for ended, state, kind, collection, ms, steps, labels, key in returned
         ]
 
     event = last_event(verdict)

@@ -172,16 +172,22 @@ def settle(
 ) -> Exchange[Sequence[Ended]]:
     """End a job. Return how it ended, and all that followed it, or () if it had already ended.
 
+    An idempotency key in another slot goes with the result from then on; if this process dies before, it stays longer.
     With ``closes``, its only step ends with it, or neither ends. If the job has changed what its collection holds,
     every shard learns that before anybody can see the job as done.
     """
     end = partial(settling, job_id, verdict, settings, closes=closes)
     (settled,) = yield [end()]
-    if not isinstance(settled, str):
-        return settled  # type: ignore[no-any-return]  # as above
-    yield [submitting.changed(shard, settled) for shard in keys.SHARDS]
-    (settled,) = yield [end(is_noted=True)]
-    return () if isinstance(settled, str) else settled
+    if isinstance(settled, str):
+        yield [submitting.changed(shard, settled) for shard in keys.SHARDS]
+        (settled,) = yield [end(is_noted=True)]
+    if isinstance(settled, str):
+        return ()
+    ttl_s = settings.querymill_result_ttl_s
+    keyed = [ended for ended in settled if ended.key_elsewhere]
+    if keyed and not verdict.is_kept_long:
+        yield [submitting.end_key(ended.key_elsewhere, ended.job_id, ttl_s=ttl_s) for ended in keyed]
+    return settled  # type: ignore[no-any-return]  # as above
 
 
 def finish_with_job(

@@ -62,8 +62,11 @@ def in_all(
     return [[entry for entry in first if all(entry in other for other in others)] for first, *others in several]
 
 
-def beside(request: JobRequest, options: SubmitOptions, turn: str) -> str:
-    """Return what accompanies a job as the fields of its record, in JSON, or "" if nothing does."""
+def beside(request: JobRequest, options: SubmitOptions, turn: str, *, key_elsewhere: str = "") -> str:
+    """Return what accompanies a job as the fields of its record, in JSON, or "" if nothing does.
+
+    ``key_elsewhere`` is where its idempotency key is stored, if that is in another slot.
+    """
     labels, key = options.all_labels, options.idempotency_key
     marks = [label_mark(name, value) for name, value in labels.items()]
     fields = {
@@ -71,6 +74,7 @@ def beside(request: JobRequest, options: SubmitOptions, turn: str) -> str:
         "owner": options.owner,
         "callback": "" if options.callback is None else options.callback.model_dump_json(),
         "turn": turn,
+        "key": key_elsewhere,
         "marks": " ".join(marks if key is None else [*marks, key_mark(key)]),
         "rivals": " ".join(_rivals(request, options, name, value) for name, value in labels.items()),
     }

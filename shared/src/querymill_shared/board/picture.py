@@ -315,6 +315,7 @@ class Ended:
     """What is logged of a job that has ended: no text of anybody, but the labels of its caller.
 
     ``state`` is what its end is counted as; see `Verdict`. ``degraded`` counts the parts that it lacks.
+    ``key_elsewhere`` is its idempotency key as it is stored in another slot, for the board alone.
     """
 
     job_id: str
@@ -325,6 +326,7 @@ class Ended:
     steps: int
     degraded: int
     labels: Mapping[str, str] = field(default_factory=dict)
+    key_elsewhere: str = ""
 
 
 @value

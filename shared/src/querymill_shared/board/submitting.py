@@ -63,6 +63,7 @@ def submit(
     names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
     scope = scope_of(request, options) if is_keyed else job_id
     shard = keys.prefix(job_id[0])
+    elsewhere = "" if is_keyed or options.idempotency_key is None else key_of(request, options)
     return ScriptCall(
         "submit",
         [
@@ -90,7 +91,7 @@ def submit(
             Queued(stages=request.steps).model_dump_json(),
             int(joining.is_ordered(request)),
             current_traceparent(),
-            labelling.beside(request, options, turn),
+            labelling.beside(request, options, turn, key_elsewhere=elsewhere),
             labelling.KNOWN_MS,
             *[bell for _, bell in bells],
             *[f"{step}={request.queue_of(step)}" for step in request.steps],
@@ -126,7 +127,7 @@ def reserve(
     request: JobRequest, options: SubmitOptions, job_id: str, digest: str, *, reservation_ms: int, void: str
 ) -> ScriptCall[str]:
     """Reserve an idempotency key for a job. Return "", or what the key says of the job that has it, unless ``void``."""
-    return ScriptCall("reserve", [_idempotency(request, options)], [job_id, digest, reservation_ms, void], str)
+    return ScriptCall("reserve", [key_of(request, options)], [job_id, digest, reservation_ms, void], str)
 
 
 def keep(
@@ -134,15 +135,21 @@ def keep(
 ) -> ScriptCall[str]:
     """Note that the job of a reserved key is on the board. Return the id of the job that has the key."""
     ttl_ms = IDEMPOTENCY_TTL_MS if ttl_s is None else int(ttl_s * 1000)
-    return ScriptCall("keep", [_idempotency(request, options)], [job_id, digest, ttl_ms], str)
+    return ScriptCall("keep", [key_of(request, options)], [job_id, digest, ttl_ms], str)
+
+
+def end_key(key: str, job_id: str, *, ttl_s: float) -> ScriptCall[bool]:
+    """Let an idempotency key go with the result of its job, which lies in another slot. Return whether it was there."""
+    return ScriptCall("end_key", [key], [job_id, int(ttl_s * 1000)], bool)
 
 
 def drop_key(request: JobRequest, options: SubmitOptions, void: str) -> ScriptCall[bool]:
     """Delete an idempotency key whose job is gone."""
-    return ScriptCall("forget_key", [_idempotency(request, options)], [void], bool)
+    return ScriptCall("forget_key", [key_of(request, options)], [void], bool)
 
 
-def _idempotency(request: JobRequest, options: SubmitOptions) -> str:
+def key_of(request: JobRequest, options: SubmitOptions) -> str:
+    """Return where the idempotency key of a submission is stored whose job may be in any slot."""
     scope = scope_of(request, options)
     return keys.idempotency(keys.idempotency_digest(scope), scope)
 

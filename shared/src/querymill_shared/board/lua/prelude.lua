@@ -204,7 +204,7 @@ local function count_end(job, body)
     count(job, 'took_ms/' .. kind, ms)
   end
   return {read[7] or '', state, kind, read[2] or '', ms, select(2, string.gsub(read[4] or '', '%S+', '')),
-    end_labels(job, read[7] or '', now)}
+    end_labels(job, read[7] or '', now), redis.call('HGET', job, 'key') or ''}
 end
 
 -- Identical work in flight is done once, by the first job: the leader. A job that joins it follows: its record names the
@@ -295,6 +295,14 @@ end
 -- Note in the record of a job that is done what its last event says: that its result lacks a part.
 local function note_lack(job, body)
   if string.find(body, '"complete":false', 1, true) then redis.call('HSET', job, 'lacks', 1) end
+end
+
+-- Nobody joins work that is over: forget that it is in flight, unless that is other work by now.
+local function join_no_more(job, id)
+  local fingerprint, owner = unpack(redis.call('HMGET', job, 'fingerprint', 'owner'))
+  local inflight = string.match(job, '^qm:{%x}:') .. 'inflight:' .. (fingerprint or '') .. (owner or '')
+  local known = redis.pcall('GET', inflight)
+  if type(known) == 'string' and string.match(known, '^%S+') == id then redis.call('DEL', inflight) end
 end
 
 -- End a follower, whether or not its work goes on. Return what `count_end` returns.

@@ -1,7 +1,7 @@
 -- End a job once: the first verdict wins, whatever it is. A caller that cancels work which others want ends alone.
 -- With a step to close, end the job only if that attempt holds the step and no other is open.
 -- A job that changed what its collection holds is not ended before that is noted in every shard: return the collection.
--- Otherwise return all that ended: id, state, kind, collection, ms, steps, labels.
+-- Otherwise return all that ended: id, state, kind, collection, ms, steps, labels, idempotency key in another slot.
 -- KEYS job steps events due hits queries request result
 -- ARGV job_id state reason result event_type event ttl_ms keep_request(0|1) noted(0|1) readable_ms
 --   code kept_request_bytes counts_as trail_ms most_trails [step attempt state reason facts event notes (query packed_hits)...]
@@ -139,6 +139,8 @@ keep({request, result, shared, callers})
 if closes then keep({job, steps}) end
 for _, key in ipairs(closes and {events} or {job, steps, events}) do keep_small(key, ttl) end
 if idempotency then redis.call('PEXPIRE', idempotency, ttl) end
+redis.call('DEL', own_stem(job) .. 'rings')
+if reads == '1' then join_no_more(job, id) end
 -- End a follower as its work has ended. The leader alone is the dead letter.
 local function end_with_leader(stem)
   if redis.call('HEXISTS', stem .. 'job', 'leader') == 0 or is_over(stem .. 'job') then return end
