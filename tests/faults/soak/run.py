@@ -55,7 +55,7 @@ class Soaked:
 def faults_of_a_soak() -> list[Line]:
     """Return the faults that may come one after another: no control, no other release, no board that loses data."""
     lines = [line for line in LINES.values() if "valkey" in line.on and line.app == APP and not line.own]
-    return [line for line in lines if not (line.is_control or line.loses_board or line.whole_fleet)]
+    return [line for line in lines if not (line.is_control or line.loses_board or line.whole_fleet or line.spares)]
 
 
 def soak(*, minutes: float, seed: int, out: Path) -> Soaked:
