@@ -1,5 +1,6 @@
 """Run one schedule: the board, its workers and those who ask, until all has ended, and say which promise was broken."""
 
+import importlib
 import logging
 import random
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from tests.simulation.callers import Callers
 from tests.simulation.faults import Troubles
 from tests.simulation.fleet import Worker
 from tests.simulation.installing import installed
-from tests.simulation.plans import Plan
+from tests.simulation.plans import Plan, plan_of
 from tests.simulation.poisons import Poisons
 from tests.simulation.promises import Broken, Histories
 from tests.simulation.rubbish import OtherProgram
@@ -126,7 +127,10 @@ def simulating() -> Iterator[Settings]:
     logging.disable(logging.CRITICAL)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     settings = Settings()
+    # What draws chance bytes once in a process would draw those of the first schedule.
+    importlib.import_module("numpy.random")
     with installed():
+        run(plan_of(0), settings)
         yield settings
 
 
