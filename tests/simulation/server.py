@@ -288,6 +288,9 @@ class SimulatedConnection:
         except redis.RedisError as error:
             self.disconnect()
             raise_explained(error)
+        except hiredis.HiredisError:
+            self.disconnect()  # as the library does: what follows cannot be read either
+            raise
         if isinstance(reply, redis.ResponseError):
             try:
                 raise reply
