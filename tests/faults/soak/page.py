@@ -1,6 +1,7 @@
 """The page of a soak: each figure with its slope, and what became of the jobs."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,7 @@ def render(soaked: Soaked) -> str:
         faults=", ".join(f"{name}: {times}" for name, times in sorted(Counter(soaked.faults).items())),
         table="\n".join([*_HEAD, *(_row(name, slope) for name, slope in soaked.slopes.items())]),
         breaches=f"\n{breaches}" if breaches else "",
+        not_brought_about=_listed(soaked.not_brought_about),
         machine=this_machine(), versions=soaked.versions, commit=soaked.commit, day=datetime.now(UTC).date(),
     )  # fmt: skip
 
@@ -32,6 +34,10 @@ _HEAD: Final = (
     "| figure | median | growth in an hour | interval | flat |",
     "|---|---:|---:|---:|---|",
 )
+
+
+def _listed(faults: Sequence[str]) -> str:
+    return f"; {len(faults)} could not be brought about: {', '.join(faults)}" if faults else ""
 
 
 def _row(name: str, slope: Slope) -> str:
