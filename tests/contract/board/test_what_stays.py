@@ -40,6 +40,7 @@ def test_what_is_kept_of_a_job_goes_with_its_result(
                     board.finish(claimed(board, job_id, step), Outcome())
             board.settle(job_id, Verdict(state, result="{}" if state == "done" else "", reason="why"))
         kept = {key: client.pttl(key) for job_id in jobs for key in client.scan_iter(f"*{job_id}*")}
-        kept |= {key: client.pttl(key) for key in client.scan_iter("*:i*:*")}
+        for beside in ("*:idem:*", "*:inflight:*"):
+            kept |= {key: client.pttl(key) for key in client.scan_iter(beside)}
         stays = {key: ms for key, ms in kept.items() if not 0 < ms <= RESULT_TTL_S * 1000}
         assert not {key: ms for key, ms in stays.items() if not key.endswith(":trail")}

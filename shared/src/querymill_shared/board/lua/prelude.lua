@@ -297,14 +297,6 @@ local function note_lack(job, body)
   if string.find(body, '"complete":false', 1, true) then redis.call('HSET', job, 'lacks', 1) end
 end
 
--- Nobody joins work that is over: forget that it is in flight, unless that is other work by now.
-local function join_no_more(job, id)
-  local fingerprint, owner = unpack(redis.call('HMGET', job, 'fingerprint', 'owner'))
-  local inflight = string.match(job, '^qm:{%x}:') .. 'inflight:' .. (fingerprint or '') .. (owner or '')
-  local known = redis.pcall('GET', inflight)
-  if type(known) == 'string' and string.match(known, '^%S+') == id then redis.call('DEL', inflight) end
-end
-
 -- End a follower, whether or not its work goes on. Return what `count_end` returns.
 local function end_alone(stem, state, reason, type, body, ttl)
   redis.call('HSET', stem .. 'job', 'state', state, 'reason', reason, 'ended', now_ms())

@@ -140,7 +140,14 @@ if closes then keep({job, steps}) end
 for _, key in ipairs(closes and {events} or {job, steps, events}) do keep_small(key, ttl) end
 if idempotency then redis.call('PEXPIRE', idempotency, ttl) end
 redis.call('DEL', own_stem(job) .. 'rings')
-if reads == '1' then join_no_more(job, id) end
+-- Nobody joins work that is over: forget that it is in flight, unless that is other work by now.
+local function forget_in_flight()
+  local fingerprint, owner = unpack(redis.call('HMGET', job, 'fingerprint', 'owner'))
+  local inflight = string.match(job, '^qm:{%x}:') .. 'inflight:' .. (fingerprint or '') .. (owner or '')
+  local known = redis.pcall('GET', inflight)
+  if type(known) == 'string' and string.match(known, '^%S+') == id then redis.call('DEL', inflight) end
+end
+if reads == '1' then forget_in_flight() end
 -- End a follower as its work has ended. The leader alone is the dead letter.
 local function end_with_leader(stem)
   if redis.call('HEXISTS', stem .. 'job', 'leader') == 0 or is_over(stem .. 'job') then return end
