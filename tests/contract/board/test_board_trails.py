@@ -1,6 +1,7 @@
 """Trails: what a job did is seen for days after its result is gone, and holds no text of anybody."""
 
 import json
+import time
 
 import pytest
 
@@ -9,7 +10,8 @@ from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.submit_options import SubmitOptions
-from tests.fixtures.boards import claimed, on_both_servers, with_settings
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import claimed, empty_board, on_both_servers, with_settings
 
 TEXT = "zebrawaltz"
 SEARCH = ReportSearch(query=TEXT, collection="filings", hyde=True, deadline=60)
@@ -105,6 +107,41 @@ def test_the_oldest_make_room(board: ValkeyBoard) -> None:
     left = board.past(until=4e9, limit=100)
     assert len(left) == len({job_id[0] for job_id in jobs})
     assert sum(bool(written(board, job_id)) for job_id in jobs) == len(left)
+
+
+@on_both_servers
+@with_settings(querymill_trails=16, querymill_result_ttl_s=0.3)
+def test_what_leaves_no_trail_is_listed_for_as_long_as_its_result_is_there(board: ValkeyBoard) -> None:
+    asked = [SubmitOptions(idempotency_key=f"turn-{number}", labels={"session": "42"}) for number in range(60)]
+    for number, options in enumerate(asked):
+        job_id, _ = board.submit(SEARCH.model_copy(update={"query": str(number)}), options)
+        board.settle(job_id, Verdict("cancelled"))
+        assert board.recent(idempotency_key=options.idempotency_key) == [job_id]
+    time.sleep(0.5)
+    left = set(board.past(until=4e9, limit=100))
+    listed = {job for options in asked for job in board.recent(idempotency_key=options.idempotency_key)}
+    assert listed == left
+    assert sum(1 for _ in board._client.scan_iter("*:marked:*")) <= 2 * len(left)
+
+
+@pytest.mark.parametrize("trail", ['[["marks",7],[]]', '[["marks"],[]]', "[]", "no JSON", '[["marks",["x"]],[]]'])
+@with_settings(querymill_trails=16)
+def test_a_trail_that_another_program_wrote_makes_room_too(board: ValkeyBoard, trail: str) -> None:
+    first = ended(board)
+    (name,) = keys.of_job(first, "trail")
+    board._client.set(name, trail)
+    while board._client.exists(name):
+        job_id, _ = board.submit(SEARCH)
+        board.settle(job_id, Verdict("cancelled"))
+
+
+@pytest.mark.parametrize("days", [0, 0.5, 30])
+def test_a_job_is_listed_for_as_long_as_something_can_be_seen_of_it(valkey_url: str, days: float) -> None:
+    settings = Settings(redis_url=valkey_url, querymill_trail_days=days, querymill_result_ttl_s=60)
+    with empty_board(settings) as board:
+        ended(board, SubmitOptions(idempotency_key="turn-1", labels={"session": "42"}))
+        lists = list(board._client.scan_iter("*:marked:*"))
+        assert [round(board._client.ttl(each) / 60) for each in lists] == [max(1, round(days * 1440))] * 2
 
 
 @with_settings(querymill_trail_days=0)

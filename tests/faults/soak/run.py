@@ -1,11 +1,13 @@
 """Mixed work of many clients for some time, with one fault after another, while what the fleet holds is sampled."""
 
+import json
 import random
 import threading
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Final
 from uuid import uuid4
 
@@ -23,6 +25,7 @@ from tests.faults.table.recording import Countdown
 from tests.faults.table.results import present_commit
 from tests.faults.table.run import House, Run, open_house
 from tests.fixtures.gateways import gateway_process
+from tests.fixtures.people import dropping, ingestion
 
 #: What a fleet keeps for hours or days is kept for so long here: it is level within the run.
 BRIEF: Final = {
@@ -35,6 +38,8 @@ CALM_S: Final = (5.0, 20.0)
 #: The share of the run that is left out at its beginning: caches fill, and pools open.
 WARM_UP: Final = 0.25
 DOCUMENTS_EACH: Final = 8
+#: Reports of different words that fill the caches of words, 65,536 each, of four workers; and how long that may take.
+FILLING, WORDS_EACH, FILLED_WITHIN_S = 80, 5_000, 300
 #: After so many faults that could not be brought about, the servers are no longer what a fleet works on.
 GIVES_UP_AFTER: Final = 3
 
@@ -78,6 +83,7 @@ def soak(*, minutes: float, seed: int, out: Path) -> Soaked:
         house.mills[-1] = stage.running.enter_context(Querymill(url=gateway.url))
         run, inflicted = _work(house, watch, minutes * 60, seed)
         run.recorder.write(out / f"soak-{seed}.jsonl")
+        (out / f"soak-{seed}.samples.json").write_text(json.dumps({"s": watch.seconds, **watch.figures}))
         versions = stage.versions()
     first = next(place for place, at in enumerate(watch.seconds) if at >= WARM_UP * minutes * 60)
     slopes = {name: slope_of(watch.seconds[first:], values[first:]) for name, values in watch.figures.items()}
@@ -93,6 +99,7 @@ def _work(house: House, watch: Watch, seconds: float, seed: int) -> tuple[Run, l
     calm = Run(LINES["calm"], house.stage)
     clients = house.clients(Shelf.of(f"shelf-{uuid4().hex[:8]}", each=DOCUMENTS_EACH), calm.recorder, seed=seed)
     together([partial(clients[0].put, document) for document in clients[0].shelf.documents])
+    _fill_caches(house, random.Random(seed))
     over, inflicted, until = threading.Event(), list[str](), time.monotonic() + seconds
     beside = [
         threading.Thread(target=_inflict, args=(calm, over, inflicted, random.Random(seed))),
@@ -114,10 +121,27 @@ def _work(house: House, watch: Watch, seconds: float, seed: int) -> tuple[Run, l
     return calm, inflicted
 
 
+def _fill_caches(house: House, chances: random.Random) -> None:
+    """Let each worker read as many words as it keeps: with those of the clients alone, it would take hours."""
+    mill, collection = house.mills[0], f"words-{uuid4().hex[:8]}"
+
+    def put(number: int) -> None:
+        text = " ".join("".join(chances.choices(ascii_lowercase, k=7)) for _ in range(WORDS_EACH))
+        line = {"sha1": f"r{number}", "pages": [{"page": 1, "text": text}]}
+        mill.submit(ingestion("reports", collection, line)).result(timeout=FILLED_WITHIN_S)
+
+    together([partial(put, number) for number in range(FILLING)])
+    mill.submit(dropping("reports", collection, everything=True)).result(timeout=FILLED_WITHIN_S)
+    with house.stage.database() as database:
+        database.execute("VACUUM FULL")
+
+
 def _inflict(run: Run, over: threading.Event, inflicted: list[str], chances: random.Random) -> None:
     lines = faults_of_a_soak()
+    # Each comes about early: what a fleet opens only then, such as one more connection, is open.
+    first = chances.sample(lines, len(lines))
     while not over.wait(chances.uniform(*CALM_S)):
-        line = chances.choice(lines)
+        line = first.pop() if first else chances.choice(lines)
         try:
             with run.recorder.during(line.name):
                 line.inflict(run.stage)

@@ -35,6 +35,8 @@ from tests.faults.table.library import KINDS, Document, Library, Shelf, digest_o
 from tests.faults.table.recording import Countdown, Recorder
 
 _TRIES: Final = 3
+#: So many texts of a collection are stored over and over.
+STORED: Final = 64
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Client:
             self._note("answer", begin, argument, seen)
 
     def _embed(self) -> None:
-        begin, text = self.recorder.now(), f"a text {uuid4().hex}"
+        begin, text = self.recorder.now(), _new_text()
         ended = self.run(self._embedding(text))
         if ended is not None and ended.state == "done":
             given = [round(number, 4) for number in ended.result.embedding("t")[:8]]
@@ -127,7 +129,7 @@ class Client:
             self._note("answer", begin, {"question": "embed", "expected": expected}, {"given": given, "complete": True})
 
     def _store_vector(self) -> None:
-        self.run(self._embedding(f"a text {uuid4().hex}", into="table"))
+        self.run(self._embedding(_new_text(), into="table"))
 
     def _reindex(self) -> None:
         self.run(Reindex(collection=self.shelf.collection, of=self._any_document().kind))
@@ -138,7 +140,7 @@ class Client:
         self.run(Reembed(collection=self.library.collection, retriever=kind, model=self.model))
 
     def _cancel(self) -> None:
-        request, key = self._embedding(f"a text {uuid4().hex}"), uuid4().hex
+        request, key = self._embedding(_new_text()), uuid4().hex
         if (job := self.submit(request, key)) is None:
             return
         begin = self.recorder.now()
@@ -148,7 +150,7 @@ class Client:
         self.wait(job)
 
     def _submit_twice(self) -> None:
-        request, key = self._embedding(f"a text {uuid4().hex}"), uuid4().hex
+        request, key = self._embedding(_new_text()), uuid4().hex
         job = self.submit(request, key)
         again = self.submit(request, key)
         self.submit(self._embedding("another text"), key)
@@ -251,7 +253,8 @@ class Client:
         return self.chances.choice(self.shelf.documents)
 
     def _embedding(self, text: str, **more: str) -> EmbedTexts:
-        texts = [{"id": "t" if not more else text, "text": text}]
+        name = f"t{self.chances.randrange(STORED)}" if more else "t"
+        texts = [{"id": name, "text": text}]
         return EmbedTexts.model_validate({"collection": self.shelf.collection, "texts": texts, **more})
 
     def _write(self, document: Document, request: JobRequest, word: str | None) -> None:
@@ -312,3 +315,9 @@ def together(deeds: list[Callable[[], None]]) -> None:
     with ThreadPoolExecutor(len(deeds)) as pool:
         for running in [pool.submit(deed) for deed in deeds]:
             running.result()
+
+
+def _new_text() -> str:
+    """Return a text that nobody has asked for, of few different words: a cache of words is soon full of them."""
+    number = uuid4().hex
+    return " ".join(["a text", *(number[at : at + 2] for at in range(0, len(number), 2))])

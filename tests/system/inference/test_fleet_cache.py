@@ -48,6 +48,14 @@ def test_what_one_process_embedded_the_next_one_finds(provider: Provider, openai
     assert texts_seen(openai_server) == {"a b": 1, "c": 1}
 
 
+def test_a_process_keeps_a_vector_no_longer_than_the_fleet(provider: Provider, openai_server: OpenAIServer) -> None:
+    embeddings = provider.embeddings(ttl_s=0.2)
+    embeddings.embed(["a"], input_type="query", caller=ASKING)
+    time.sleep(0.3)
+    embeddings.embed(["a"], input_type="query", caller=ASKING)
+    assert texts_seen(openai_server) == {"a": 2}
+
+
 @pytest.mark.parametrize("change", ["collection", "model", "dimensions", "input_type"])
 def test_another_scope_model_dimension_or_input_type_reads_nothing_of_it(
     provider: Provider, openai_server: OpenAIServer, change: str

@@ -143,7 +143,7 @@ class ModelSettings(BaseSettings):
     querymill_vector_ttl_s: Annotated[
         Seconds,
         Field(
-            description="how long the fleet caches a vector",
+            description="how long the fleet caches a vector; a worker, in its own memory, at most an hour",
         ),
     ] = 6 * 3600.0
     querymill_expansion_ttl_s: Annotated[

@@ -148,7 +148,7 @@ class SharedEmbeddings(Embeddings):
         self._profile = profile
         self._fleet_counters = fleet_counters
         self._scoped = scoped
-        self._cache: TTLCache[str, Vector] = TTLCache(CACHED_VECTORS, CACHE_TTL_S)
+        self._cache: TTLCache[str, Vector] = TTLCache(CACHED_VECTORS, min(CACHE_TTL_S, fleet_cache.ttl_s))
         self._batchers: dict[tuple[Lane, InputType], MicroBatcher] = {}
         self._lock = threading.Lock()
 

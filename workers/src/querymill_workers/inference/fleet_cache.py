@@ -104,6 +104,7 @@ class FleetCache:
     """A cache for values of one sort (``label``), each kept for ``ttl_s`` seconds."""
 
     def __init__(self, client: redis.Redis, *, label: str, ttl_s: float, fleet_counters: FleetCounters) -> None:
+        self.ttl_s: Final = ttl_s
         self._client = client
         self._label = label
         self._ttl_ms = int(ttl_s * 1000)

@@ -51,7 +51,7 @@ if leader or ARGV[2] == 'cancelled' then
   local is_wanted = redis.call('SCARD', work .. 'callers') > 0
   if leader then
     found[1] = end_alone(own_stem(job), ARGV[2], ARGV[3], ARGV[5], ARGV[6], ttl)
-    write_trail(job, id, trail_ms, most_trails)
+    write_trail(job, id, trail_ms, most_trails, ttl)
   elseif has_left then
     return 0
   elseif is_wanted then
@@ -117,7 +117,7 @@ if ARGV[2] == 'dead' and not holds_forgotten() then
   put_in(dead, now, id)
   redis.pcall('ZREMRANGEBYSCORE', dead, '-inf', now - ttl)  -- their records have expired
 end
-write_trail(job, id, trail_ms, most_trails)
+write_trail(job, id, trail_ms, most_trails, ttl)
 -- What was asked stays with its result. What was ingested does not, nor do long texts to embed or to rank.
 local function is_kept()
   local bytes = reads == '1' and redis.pcall('STRLEN', request)
@@ -155,7 +155,7 @@ local function end_with_leader(stem)
   if ARGV[13] ~= '' then redis.call('HSET', stem .. 'job', 'counts_as', ARGV[13]) end
   local state = ARGV[2] == 'dead' and 'failed' or ARGV[2]
   found[#found + 1] = end_alone(stem, state, ARGV[3], ARGV[5], ARGV[6], ttl)
-  write_trail(stem .. 'job', string.match(stem, '}:(.*):$'), trail_ms, most_trails)
+  write_trail(stem .. 'job', string.match(stem, '}:(.*):$'), trail_ms, most_trails, ttl)
   if is_scrubbed then redis.pcall('XTRIM', stem .. 'events', 'MAXLEN', 1) end
 end
 for _, caller in ipairs(callers_of(callers)) do

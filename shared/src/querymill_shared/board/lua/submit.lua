@@ -126,18 +126,18 @@ local function sample_of(waiting, here)
 end
 
 -- In how many ms a new step of the collection begins on a queue, and until when it is worth to wait for that. Of the whole
--- queue is known what waited at the last look; what came to this shard since, as well came to each of the 16. Those threads
--- that let steps past those of a collection with many serve the steps of collections with no more than this one has.
+-- queue is known what waited at the last look; what came to this shard since, as well came to each of the 16, and the share
+-- that is left here is left of each. Those threads that let steps past those of a collection with many serve the steps of
+-- collections with no more than this one has.
 local function wait_at_pace(queue, told)
   local waited, here_then, per_s, spare = string.match(told, '^(%S+) (%S+) (%S+) (%S+)$')
   waited, here_then, per_s, spare = tonumber(waited), tonumber(here_then), tonumber(per_s), tonumber(spare)
   local waiting = shard .. 'waiting:' .. queue
   local here = tonumber((redis.pcall('ZCOUNT', waiting, '-inf', now)))
   if not (waited and here_then and spare and here) or (per_s or 0) <= 0 then return nil end
-  -- A few come and go by chance.
-  local since = here - here_then
-  since = since > 0 and math.max(since - 2, 0) or math.min(since + 2, 0)
-  local all = math.max(waited + 16 * since, 0)
+  -- Two come and go by chance.
+  local all = waited + 16 * math.max(here - here_then - 2, 0)
+  if here < here_then then all = waited * math.min((here + 2) / here_then, 1) end
   local wait = all / per_s * 1000
   if wait <= deadline or here == 0 then return wait, wait end
   local tally, size, last = sample_of(waiting, here)

@@ -2,7 +2,7 @@
 
 -- What of a record is no text of anybody. A reason may quote a document, so only the code stays of it.
 local TRAILED = {'kind', 'collection', 'lane', 'state', 'created', 'deadline', 'ended', 'code', 'lacks', 'left', 'leader', 'labels',
-  'owner', 'order', 'accepted', 'first', 'counts_as'}
+  'owner', 'order', 'accepted', 'first', 'counts_as', 'marks'}
 -- What of a step, in the order in which trails.py reads it.
 local OF_STEP = {'state', 'attempt', 'queued', 'started', 'ended', 'life', 'facts', 'deaths', 'failures', 'outages', 'conflicts',
   'pauses', 'past'}
@@ -20,11 +20,37 @@ local function past_without_reasons(past)
   return table.concat(lines, '\n', math.max(1, #lines - 2))
 end
 
+-- List a job under its marks for so many ms from now on. Where others are listed with it, it stays for as long as they do.
+local function keep_marks(job, id, marks, ms)
+  for mark in string.gmatch(marks, '%S+') do
+    local key = shard_of(job) .. 'marked:' .. mark
+    if ms <= 0 then
+      redis.pcall('ZREM', key, id)
+    elseif redis.pcall('ZCARD', key) == 1 or redis.call('PTTL', key) < ms then
+      redis.pcall('PEXPIRE', key, ms)
+    end
+  end
+end
+
+-- Let a trail go. Its job is listed for as long as its record stays: that of one that ends just now for `ttl`.
+local function drop_trail(job, id, trails, ttl)
+  local trail, ms = stem_of(job, id) .. 'trail', redis.call('PTTL', stem_of(job, id) .. 'job')
+  local is_read, read = pcall(cjson.decode, redis.pcall('GET', trail) or '')
+  local record = is_read and type(read) == 'table' and read[1]
+  for place = 1, type(record) == 'table' and #record or 0, 2 do
+    if record[place] == 'marks' then keep_marks(job, id, tostring(record[place + 1]), ms == -1 and ttl or ms) end
+  end
+  redis.call('DEL', trail)
+  redis.call('ZREM', trails, id)
+end
+
 -- Keep what a job did, without what it asked and found: its record, its first forty steps and of each the last attempts. It is
 -- written at the moment of the job's end, so that no death of a worker costs it. The latest `most` of a shard stay, each until its
--- time is up.
-local function write_trail(job, id, kept_ms, most)
-  if kept_ms <= 0 or most <= 0 then return end
+-- time is up. A job is listed for as long as something can be seen of it: its record stays for `ttl`.
+local function write_trail(job, id, kept_ms, most, ttl)
+  if kept_ms <= 0 or most <= 0 then kept_ms = 0 end
+  keep_marks(job, id, redis.call('HGET', job, 'marks') or '', math.max(kept_ms, ttl))
+  if kept_ms == 0 then return end
   local record, steps, read = {}, {}, redis.call('HMGET', job, unpack(TRAILED))
   local function put(field, value)
     if value then record[#record + 1], record[#record + 2] = field, value end
@@ -51,8 +77,7 @@ local function write_trail(job, id, kept_ms, most)
   local surplus = redis.pcall('ZRANGE', trails, 0, -most - 1)
   for place, other in ipairs(type_is_wrong(surplus) and {} or surplus) do
     if place > 10 then break end
-    redis.call('DEL', stem_of(job, other) .. 'trail')
-    redis.call('ZREM', trails, other)
+    drop_trail(job, other, trails, ttl)
   end
 end
 
