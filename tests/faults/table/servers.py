@@ -86,13 +86,18 @@ def fill_memory(stage: Stage) -> None:
             client.config_set("maxmemory", 0)
 
 
-@line("board's disk full", "the disk of the board's append-only file is full for 3 to 8 s", on=SINGLE)
+@line(
+    "board's disk full", "the disk of the board's append-only file is full for 3 to 8 s, then the file is written anew",
+    on=SINGLE,
+)  # fmt: skip
 def fill_disk(stage: Stage) -> None:
-    """Leave it no room, and give it some."""
+    """Leave it no room, give it some, and do what the runbook says."""
     if stage.disk is None:
         raise RuntimeError("no small disk can be mounted here")
     with filled(stage.disk):
         stage.pause(3, 8)
+    # A server that began a new file while it could not write may not read its files at its next start.
+    stage.own_board.rewrite_log()
 
 
 @line(
