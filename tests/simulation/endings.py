@@ -49,6 +49,7 @@ def broken_at_end(
     writes = list(_writes(firsts, histories))
     excused_s = sum(map(_holds_up, troubles.happened)) + sum(death.again_in_s + TAKEOVER_S for death in deaths)
     held_up_s = UNDISTURBED_S + excused_s + sum(map(_is_away, troubles.happened)) + (LEFT_S if is_mixed else 0.0)
+    is_forgetting = any(each.ask.kind in ("drop", "drop_all") for each in asked)
     asked = [each for each in asked if each.job_id not in histories.spoiled]
     firsts = [each for each in firsts if each.job_id not in histories.spoiled]
     return [
@@ -60,7 +61,7 @@ def broken_at_end(
         *_not_superseded(firsts, histories, troubles),
         *_wrong_stored(writes, texts),
         *_wrong_found(firsts, writes, histories),
-        *_wrong_heard(asked, histories, troubles),
+        *_wrong_heard(asked, histories, troubles, is_forgetting=is_forgetting),
     ]
 
 
@@ -163,13 +164,22 @@ def _not_superseded(asked: Sequence[Asked], histories: Histories, troubles: Trou
 
 
 def _first_of_each_job(asked: Sequence[Asked]) -> list[Asked]:
-    """Return the asks, of those that led to one job the first: who comes later with its key is led to what it did."""
+    """Return the asks, of those that led to one job the first: who comes later with its key is led to what it did.
+
+    So may be who comes with the key of one that died before it was told its job.
+    """
     first: dict[object, Asked] = {}
+    untold: dict[str | None, int] = {}
     for place, each in enumerate(asked):
+        if not each.job_id:
+            untold[each.ask.key] = min(each.asked_at, untold.get(each.ask.key, each.asked_at))
         known = first.setdefault(each.job_id or place, each)
         if known is not each and known.accepted_at is None:
             first[each.job_id] = replace(each, asked_at=known.asked_at)
-    return list(first.values())
+    return [
+        replace(each, asked_at=min(each.asked_at, untold.get(each.ask.key, each.asked_at))) if each.ask.key else each
+        for each in first.values()
+    ]
 
 
 def _writes(asked: Sequence[Asked], histories: Histories) -> Iterator[Write]:
@@ -254,9 +264,10 @@ def _missing(search: Asked, found: set[int], writes: Sequence[Write], done_at: f
             return
 
 
-def _wrong_heard(asked: Sequence[Asked], histories: Histories, troubles: Troubles) -> Iterator[Broken]:
+def _wrong_heard(
+    asked: Sequence[Asked], histories: Histories, troubles: Troubles, *, is_forgetting: bool
+) -> Iterator[Broken]:
     """Who followed a job heard each of its events once, in their order: with a drop beside it, what that left."""
-    is_forgetting = any(each.ask.kind in ("drop", "drop_all") for each in asked)
     for each in asked:
         if each.heard is None or troubles.lost:
             continue

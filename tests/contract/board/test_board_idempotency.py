@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from querymill_shared.board import Board, Verdict
+from querymill_shared.board import Board, ValkeyBoard, Verdict, keys
 from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest
@@ -98,3 +98,36 @@ def test_a_key_takes_no_memory_after_its_job(settings: Settings, request_: JobRe
         done(board, job_id)
         time.sleep(RESULT_TTL + 0.25)
         assert list(server.scan_iter("*idem*")) == []
+
+
+#: What another program may write where a key says which job it belongs to.
+NO_JOB = ("", "x", "7 7 7", "no such job !", "9671b762 ! !")
+
+
+@pytest.mark.parametrize("value", [None, *NO_JOB])
+def test_a_key_that_another_program_wrote_over_leads_to_new_work(
+    board: ValkeyBoard, asked: JobRequest, value: str | None
+) -> None:
+    first, _ = board.submit(asked, SubmitOptions(idempotency_key=KEY))
+    for key in list(board._client.scan_iter("*:idem:*")):
+        write_over(board, key, value)
+    board.settle(first, Verdict("cancelled"))
+    again, is_new = board.submit(asked, SubmitOptions(idempotency_key=KEY))
+    assert is_new
+    assert board.submit(asked, SubmitOptions(idempotency_key=KEY)) == (again, False)
+
+
+def test_a_key_whose_job_another_program_wrote_over_leads_to_new_work(board: ValkeyBoard, asked: JobRequest) -> None:
+    first, _ = board.submit(asked, SubmitOptions(idempotency_key=KEY))
+    (job,) = keys.of_job(first, "job")
+    write_over(board, job, "x")
+    again, is_new = board.submit(asked, SubmitOptions(idempotency_key=KEY))
+    assert is_new
+    assert again != first
+    assert board.submit(asked, SubmitOptions(idempotency_key=KEY)) == (again, False)
+
+
+def write_over(board: ValkeyBoard, key: str, value: str | None) -> None:
+    """Put a text in the place of a key, or a list."""
+    board._client.delete(key)
+    board._client.rpush(key, "x") if value is None else board._client.set(key, value)

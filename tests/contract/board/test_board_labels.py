@@ -139,6 +139,16 @@ def test_what_another_program_writes_as_labels_is_none(board: ValkeyBoard) -> No
     assert board.settle(job_id, Verdict("cancelled"))
 
 
+def test_a_job_that_another_program_wrote_over_is_superseded_no_more(board: ValkeyBoard) -> None:
+    former, _ = board.submit(asked(1), TURN)
+    (job,) = keys.of_job(former, "job")
+    board._client.delete(job)
+    board._client.set(job, "x")
+    later, is_new = board.submit(asked(2), TURN)
+    assert is_new
+    assert state_of(board, later) == "queued"
+
+
 def test_the_latest_jobs_are_listed_by_all_labels(board: Board) -> None:
     jobs = [board.submit(asked(number), labelled(user="ada", turn=str(number % 2)))[0] for number in range(6)]
     assert set(board.recent(labels={"user": "ada"})) == set(jobs)

@@ -14,7 +14,7 @@ from querymill_shared.contracts.errors import Unavailable
 AWAY: Final = (redis.ConnectionError, redis.TimeoutError)
 #: The first words of replies that refuse for now what they would do at another time, and what helps.
 REFUSED_FOR_NOW: Final = {
-    "MISCONF": "its server cannot write to its disk: make room there",
+    "MISCONF": "its server cannot write to its disk: make room there, then run BGREWRITEAOF on it (see the runbook)",
     "NOREPLICAS": "its server takes no writes without its replicas: start them",
     "MASTERDOWN": "its server is a replica that has lost its primary: start that",
     "READONLY": "its server is a replica: REDIS_URL must lead to the primary",

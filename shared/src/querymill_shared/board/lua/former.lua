@@ -6,7 +6,7 @@ local found = {}
 local members = redis.pcall('SMEMBERS', KEYS[1])
 for _, id in ipairs(type_is_wrong(members) and {} or members) do
   local job = stem_of(KEYS[1], id) .. 'job'
-  if has_ended(job) then
+  if not is_there(job) or has_ended(job) then
     redis.call('SREM', KEYS[1], id)
   elseif id ~= ARGV[1] then
     local turn, created = unpack(redis.call('HMGET', job, 'turn', 'created'))

@@ -75,6 +75,19 @@ local function next_version()
   return version, asked
 end
 
+-- Whether a job is on the board, and its caller has not released it. What another program wrote in its place is no job.
+local function is_there(job)
+  local read = redis.pcall('HMGET', job, 'id', 'released')
+  return not read.err and read[1] and not read[2]
+end
+
+-- Return what an idempotency key says of the job that has it: its id and its fingerprint, with "!" as long as it may still be on
+-- its way to the board. Nothing, if another program wrote it.
+local function known_of(idempotency)
+  local known = redis.pcall('GET', idempotency)
+  return type(known) == 'string' and string.match(known, '^%x+ [%x*]+ ?!?$')
+end
+
 local function is_final(state)
   return not state or (state ~= 'queued' and state ~= 'running')
 end

@@ -2,7 +2,7 @@
 -- fingerprint, and "!" as long as that job may still be on its way to the board.
 -- KEYS idempotency
 -- ARGV job_id fingerprint reservation_ms void
-local known = redis.call('GET', KEYS[1])
+local known = known_of(KEYS[1])
 -- After a step back of the server's clock, a reservation would outlive its submitter.
 if known and string.sub(known, -1) == '!' and redis.call('PTTL', KEYS[1]) > tonumber(ARGV[3]) then known = false end
 -- The job of this value is known to be gone.

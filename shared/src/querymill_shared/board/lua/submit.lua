@@ -11,10 +11,6 @@ local bells = #KEYS - 9
 local first = 19 + bells
 local now = now_ms()
 
-local function is_there(record)
-  return redis.call('EXISTS', record) == 1 and redis.call('HEXISTS', record, 'released') == 0
-end
-
 local function list_and_count()
   put_in(recent, now, id)
   redis.call('ZREMRANGEBYRANK', recent, 0, -1001)
@@ -82,7 +78,7 @@ end
 
 if is_there(job) then return {'existing', id} end
 if idempotency_ttl > 0 then
-  local prior = redis.call('GET', idempotency) or ''
+  local prior = known_of(idempotency) or ''
   local prior_id, prior_fingerprint = string.match(prior, '^(%S+) (%S+)')
   if prior_id and string.sub(prior_id, 1, 1) ~= string.sub(id, 1, 1) then return {'elsewhere', prior} end
   -- A key lives no longer than its job: if that has expired or was released, the work starts again.
