@@ -42,8 +42,10 @@ class Network:
 
     def __init__(self, host: str, port: int, *, at: str = "127.0.0.1") -> None:
         self._server = (host, port)
-        self._silent: set[int] = set()
-        self._open: list[socket.socket] = []
+        self._lock = threading.Lock()
+        #: The client's end of each connection, and the server's, until both are over.
+        self._open: list[tuple[socket.socket, socket.socket]] = []
+        self._silent: set[socket.socket] = set()
         self._is_cut = False
         self._trap: Trap | None = None
         self._listener = socket.create_server((at, 0))
@@ -53,20 +55,22 @@ class Network:
         self._accepting.start()
 
     def swallow(self) -> None:
-        self._silent.update(map(id, self._open))
+        with self._lock:
+            self._silent.update(*self._open)
 
     def bury(self) -> None:
         """Let the server hear that its half-open connections are gone, as by its own keepalive. No client hears it."""
-        for server in self._open[1::2]:
-            if id(server) in self._silent:
-                with suppress(OSError):
-                    server.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            for _, server in self._open:
+                if server in self._silent:
+                    _shut(server)
 
     def cut(self) -> None:
         self._is_cut = True
-        for end in self._open:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            for pair in self._open:
+                for end in pair:
+                    _shut(end)
 
     def mend(self) -> None:
         self._is_cut = False
@@ -77,15 +81,10 @@ class Network:
 
     def lose_reply(self, port: int, *, after_s: float = 0.5) -> None:
         """Let a request arrive and its reply be lost: a moment later the connection closes. For a trap to call."""
-        place = next(at for at, end in enumerate(self._open) if end.fileno() >= 0 and end.getsockname()[1] == port)
-        client, server = self._open[place - 1], self._open[place]
-        self._silent.add(id(server))
-
-        def close() -> None:
-            with suppress(OSError):
-                client.shutdown(socket.SHUT_RDWR)
-
-        threading.Timer(after_s, close).start()
+        with self._lock:
+            client, server = next(pair for pair in self._open if pair[1].getsockname()[1] == port)
+            self._silent.add(server)
+        threading.Timer(after_s, _shut, (client,)).start()
 
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
@@ -94,8 +93,6 @@ class Network:
         self.cut()
         for thread in self._passing:
             thread.join()
-        for end in self._open:
-            end.close()
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -109,17 +106,23 @@ class Network:
                 except OSError:
                     client.close()
                     continue
-                self._open += [client, server]
-                for source, target, pass_on in (
-                    (client, server, self._pass_on_request),
-                    (server, client, self._pass_on),
-                ):
-                    thread = threading.Thread(target=pass_on, args=(source, target), daemon=True)
-                    self._passing.append(thread)
-                    thread.start()
+                with self._lock:
+                    self._open.append((client, server))
+                thread = threading.Thread(target=self._pass_both, args=(client, server), daemon=True)
+                self._passing = [thread, *(each for each in self._passing if each.is_alive())]
+                thread.start()
 
-    def _pass_on_request(self, client: socket.socket, server: socket.socket) -> None:
+    def _pass_both(self, client: socket.socket, server: socket.socket) -> None:
+        """Pass bytes on in both directions, until each end has closed its own."""
+        back = threading.Thread(target=self._pass_on, args=(server, client), daemon=True)
+        back.start()
         self._pass_on(client, server, is_request=True)
+        back.join()
+        with self._lock:
+            self._open.remove((client, server))
+            self._silent -= {client, server}
+            client.close()
+            server.close()
 
     def _pass_on(self, source: socket.socket, target: socket.socket, *, is_request: bool = False) -> None:
         with suppress(OSError):
@@ -127,15 +130,18 @@ class Network:
                 trap = self._trap if is_request else None
                 if trap is not None and trap.springs(data):
                     if trap.act is None:
-                        source.shutdown(socket.SHUT_RDWR)
+                        _shut(source)
                         break
                     trap.act(target.getsockname()[1])
-                if id(source) not in self._silent:
+                if source not in self._silent:
                     target.sendall(data)
-        if id(source) in self._silent:
-            return  # nobody on the other side hears that it was closed
-        with suppress(OSError):
-            target.shutdown(socket.SHUT_RDWR)
+        if source not in self._silent:  # else nobody on the other side hears that it was closed
+            _shut(target)
+
+
+def _shut(end: socket.socket) -> None:
+    with suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager

@@ -81,9 +81,12 @@ def soak(*, minutes: float, seed: int, out: Path) -> Soaked:
         assert spared.process is not None
         watch = Watch(stage, spared.process, gateway.process)
         house.mills[-1] = stage.running.enter_context(Querymill(url=gateway.url))
-        run, inflicted = _work(house, watch, minutes * 60, seed)
+        out.mkdir(parents=True, exist_ok=True)
+        try:
+            run, inflicted = _work(house, watch, minutes * 60, seed)
+        finally:
+            (out / f"soak-{seed}.samples.json").write_text(json.dumps({"s": watch.seconds, **watch.figures}))
         run.recorder.write(out / f"soak-{seed}.jsonl")
-        (out / f"soak-{seed}.samples.json").write_text(json.dumps({"s": watch.seconds, **watch.figures}))
         versions = stage.versions()
     first = next(place for place, at in enumerate(watch.seconds) if at >= WARM_UP * minutes * 60)
     slopes = {name: slope_of(watch.seconds[first:], values[first:]) for name, values in watch.figures.items()}
