@@ -87,7 +87,7 @@ def fill_memory(stage: Stage) -> None:
 
 
 @line(
-    "board's disk full", "the disk of the board's append-only file is full for 3 to 8 s, then the file is written anew",
+    "board's disk full", "the disk of the board's append-only file is full for 3 to 8 s, then the file is rewritten",
     on=SINGLE,
 )  # fmt: skip
 def fill_disk(stage: Stage) -> None:
