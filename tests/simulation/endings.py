@@ -169,15 +169,15 @@ def _first_of_each_job(asked: Sequence[Asked]) -> list[Asked]:
     So may be who comes with the key of one that died before it was told its job.
     """
     first: dict[object, Asked] = {}
-    untold: dict[str | None, int] = {}
+    untold: dict[str, int] = {}
     for place, each in enumerate(asked):
-        if not each.job_id:
+        if each.ask.key and not each.job_id and each.refused != "Overloaded":
             untold[each.ask.key] = min(each.asked_at, untold.get(each.ask.key, each.asked_at))
         known = first.setdefault(each.job_id or place, each)
         if known is not each and known.accepted_at is None:
             first[each.job_id] = replace(each, asked_at=known.asked_at)
     return [
-        replace(each, asked_at=min(each.asked_at, untold.get(each.ask.key, each.asked_at))) if each.ask.key else each
+        replace(each, asked_at=min(each.asked_at, untold.get(each.ask.key or "", each.asked_at)))
         for each in first.values()
     ]
 
