@@ -45,14 +45,16 @@ def broken_at_end(
     """Return the promises that are broken."""
     disturbed = sum(fault.trouble not in _HARMLESS for fault in troubles.happened)
     return [
-        *_given_up(histories, deaths, disturbed, is_lost=bool(troubles.lost)),
+        *_given_up(histories, deaths, disturbed, troubles.lost),
         *_failed(callers.asked, histories, troubles),
         *([] if troubles.lost else _not_handled(callers, histories, ask)),
     ]
 
 
-def _last_round(job_id: str, job: JobHistory, deaths: Sequence[Death]) -> Round:
-    since = max(job.reopened, default=0)
+def _last_round(job_id: str, job: JobHistory, deaths: Sequence[Death], lost: Sequence[tuple[int, int]]) -> Round:
+    # A board that lost its last second knows of no replay in it.
+    known = [at for at in job.reopened if not any(begin <= at <= end for begin, end in lost)]
+    since = max(known, default=0)
     some = [death for death in deaths if death.at >= since]
     return Round(
         job_id, job, [death for death in some if death.job_id == job_id],
@@ -61,15 +63,15 @@ def _last_round(job_id: str, job: JobHistory, deaths: Sequence[Death]) -> Round:
 
 
 def _given_up(
-    histories: Histories, deaths: Sequence[Death], disturbed: int, *, is_lost: bool
+    histories: Histories, deaths: Sequence[Death], disturbed: int, lost: Sequence[tuple[int, int]]
 ) -> Iterator[Broken]:  # fmt: skip
     """What kills its workers is given up after so many deaths, and nothing is given up after fewer."""
     for job_id, job in histories.jobs.items():
         if job_id in histories.spoiled:
             continue
-        last = _last_round(job_id, job, deaths)
+        last = _last_round(job_id, job, deaths, lost)
         died = last.most_of_a_step()
-        if died > ATTEMPTS + disturbed and not is_lost:
+        if died > ATTEMPTS + disturbed and not lost:
             yield Broken("what kills its workers is given up", f"{job_id} killed {died} workers")
         suffered = len(last.own) + len(last.others) + disturbed
         if job.state == "dead" and suffered < ATTEMPTS:
@@ -116,7 +118,9 @@ def _not_done(callers: Callers, histories: Histories) -> Iterator[Broken]:
 def _left_of(job_id: str, ask: Callable[..., Any]) -> list[str]:
     shard = keys.prefix(job_id[0])
     left = [key for key in keys.of_job(job_id, *_PARTS) if ask("EXISTS", key)]
-    return left + [f"{shard}{kept}" for kept in ("dead", "recent", "open") if ask("ZSCORE", shard + kept, job_id)]
+    # A list that another program wrote over answers with an error, and lists nothing.
+    scores = {kept: ask("ZSCORE", shard + kept, job_id) for kept in ("dead", "recent", "open")}
+    return left + [f"{shard}{kept}" for kept, score in scores.items() if isinstance(score, str)]
 
 
 def _wrong_events(job_id: str, job: JobHistory, ask: Callable[..., Any]) -> Iterator[Broken]:

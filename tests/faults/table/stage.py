@@ -83,6 +83,7 @@ class Stage:
     gateway: GatewayProcess | None = None
     former: dict[str, str] | None = None
     _hired: tuple[str, dict[str, str]] | None = None
+    _looking: redis.Redis | None = None
 
     def mill(self, *, through_gateway: bool = False) -> Querymill:
         """Return another client, which is closed at the end."""
@@ -105,10 +106,11 @@ class Stage:
         self.chances.seed(seed)
 
     def look(self) -> redis.Redis:
-        """Return a client of the board for the run itself."""
-        url = self.cluster.url if self.cluster is not None else self.own_board.url
-        client: redis.Redis = self.running.enter_context(open_commands(url))
-        return client
+        """Return the client of the board for the run itself."""
+        if self._looking is None:
+            url = self.cluster.url if self.cluster is not None else self.own_board.url
+            self._looking = self.running.enter_context(open_commands(url))
+        return self._looking
 
     @property
     def own_board(self) -> SteppedServer:
@@ -133,6 +135,11 @@ class Stage:
                 for number in range(WORKERS)
             ]
             self._hired = asked
+
+    @property
+    def settings_of_hired(self) -> Mapping[str, str]:
+        """The settings that the workers have of their own."""
+        return {} if self._hired is None else self._hired[1]
 
     def any_worker(self) -> WorkerProcess:
         """Choose a worker by chance, once all have started."""
@@ -256,7 +263,8 @@ def replaced(stage: Stage, environment: Mapping[str, str], *options: str) -> Ite
     """Let another worker stand in for one for a while. Both end as they do when a fleet is updated."""
     worker = stage.any_worker()
     worker.terminate()
-    other = WorkerProcess({**stage.environment, **environment}, threads=THREADS, name="other", options=options)
+    its_environment = {**stage.environment, **stage.settings_of_hired, **environment}
+    other = WorkerProcess(its_environment, threads=THREADS, name="other", options=options)
     with other:
         yield other
         other.terminate()
