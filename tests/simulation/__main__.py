@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from tests.simulation import page
 from tests.simulation.mutations import MUTATIONS, Mutation, mutated
@@ -64,7 +65,7 @@ def run_all(seeds: range, processes: int, *, is_verbose: bool) -> list[Part]:
     if processes == 1:
         return [run_part(part, is_verbose=is_verbose) for part in some]
     with ProcessPoolExecutor(processes) as pool:
-        return list(pool.map(run_part, some))
+        return list(pool.map(partial(run_part, is_verbose=is_verbose), some))
 
 
 def find(mutation: Mutation, limit: int) -> tuple[int | None, str]:
@@ -104,7 +105,9 @@ def replay(seed: int) -> int:
 def main() -> int:
     """Run what the command line asks for. Return 1 if a promise was broken, or a mutation not found."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--seeds", default="0:100", help="the first seed and the one after the last, as 0:1000")
+    parser.add_argument(
+        "--seeds", help=f"the first seed and the one after the last (default: 0:100; of mutations: 0:{MUTATION_LIMIT})"
+    )
     parser.add_argument("--processes", type=int, default=1, help="how many processes share them")
     parser.add_argument("--replay", type=int, metavar="SEED", help="run one schedule, and print its trace")
     parser.add_argument("--mutations", nargs="*", metavar="NAME", help="look for defects that are put in on purpose")
@@ -114,7 +117,8 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.replay is not None:
         return replay(asked.replay)
-    seeds = range(*map(int, asked.seeds.split(":")))
+    given = asked.seeds or f"0:{100 if asked.mutations is None else MUTATION_LIMIT}"
+    seeds = range(*map(int, given.split(":")))
     if asked.nightly is not None:
         seeds = page.seeds_of_night(asked.nightly, page.today())
     if asked.mutations is not None:

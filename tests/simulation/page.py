@@ -2,11 +2,12 @@
 
 import os
 import platform
-import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from tests.fixtures.trees import present_commit
 
 _HERE: Final = Path(__file__).parent
 SCHEDULES: Final = _HERE / "schedules.md"
@@ -32,23 +33,22 @@ def today() -> int:
 def write_schedules(seeds: range, calls: int, failed: Sequence[int], took_s: float, processes: int) -> None:
     """Write what some schedules came to."""
     each_ms = 1000 * took_s * processes / max(1, len(seeds))
+    within = "1 process" if processes == 1 else f"{processes} processes"
     rows = [
         ("seeds", f"{seeds.start:,} to {seeds.stop - 1:,}"), ("schedules", f"{len(seeds):,}"), ("calls", f"{calls:,}"),
         ("promises broken", f"{len(failed)}{': seeds ' + ', '.join(map(str, failed[:20])) if failed else ''}"),
-        ("time", f"{took_s:,.0f} s on {processes} processes, {each_ms:.0f} ms of one each"), *_where(),
+        ("time", f"{took_s:,.0f} s in {within}, {each_ms:.0f} ms a schedule"), *_where(),
     ]  # fmt: skip
     _write(SCHEDULES, "Schedules", ("what", "figure"), rows)
 
 
 def write_mutations(rows: Sequence[tuple[str, str, str]]) -> None:
     """Write after how many schedules each defect was found, and by which promise."""
-    _write(MUTATIONS, "Mutations", ("defect", "found after", "by the promise"), rows, _where())
+    _write(MUTATIONS, "Mutations", ("defect", "found after so many schedules", "by the promise"), rows, _where())
 
 
 def _where() -> list[tuple[str, str]]:
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=_HERE, capture_output=True, text=True, check=False
-    ).stdout.strip()
+    commit = present_commit(but=(SCHEDULES.name, MUTATIONS.name))
     return [
         ("commit", commit), ("day", f"{datetime.now(UTC):%Y-%m-%d}"),
         ("machine", f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"),

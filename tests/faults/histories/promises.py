@@ -53,7 +53,8 @@ def check_ends(history: History) -> list[Breach]:
             if held.get("trail") in OVER and submitted.argument["collection"] in dropping:
                 continue
             was_told = "unknown" in seen[job_id]
-            breaches.append(Breach(job_id, "gone" if was_told else "lost", "it is gone, and nobody saw it end"))
+            why = "the board lost it, and its caller was told" if was_told else "it is gone, and nobody saw it end"
+            breaches.append(Breach(job_id, "gone" if was_told else "lost", why))
         elif state != "unknown" and state not in OVER:
             breaches.append(Breach(job_id, "stuck", f"it is {state} when all is over"))
         # A dead one is kept for a person, and counted as dead. Its caller is told that it failed.

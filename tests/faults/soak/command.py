@@ -23,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     if not asked.dry:
         PAGE.write_text(page, encoding="utf-8")
     counts = soaked.counts
-    broken = counts.lost + counts.doubled + counts.wrong + counts.stuck
+    broken = counts.lost + counts.doubled + counts.wrong + counts.stuck + counts.gone
     return int(bool(broken) or not all(slope.is_flat for slope in soaked.slopes.values()))
 
 

@@ -22,10 +22,11 @@ from tests.faults.table.clients import together
 from tests.faults.table.library import Shelf
 from tests.faults.table.lines import APP, LINES, Line
 from tests.faults.table.recording import Countdown
-from tests.faults.table.results import present_commit
+from tests.faults.table.results import WRITTEN
 from tests.faults.table.run import House, Run, open_house
 from tests.fixtures.gateways import gateway_process
 from tests.fixtures.people import dropping, ingestion
+from tests.fixtures.trees import present_commit
 
 #: What a fleet keeps for hours or days is kept for so long here: it is level within the run.
 BRIEF: Final = {
@@ -68,7 +69,7 @@ def faults_of_a_soak() -> list[Line]:
 
 def soak(*, minutes: float, seed: int, out: Path) -> Soaked:
     """Run a fleet for so long. Its history is written into a folder."""
-    commit = present_commit()
+    commit = present_commit(but=WRITTEN)
     with open_house("valkey", seed=seed) as house:
         stage = house.stage
         stage.hire(app=APP, settings=BRIEF)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Final, get_args
 
 from tests.faults.table import controls, provider, servers, workers, zombies  # noqa: F401  # they register their lines
-from tests.faults.table.lines import LINES, Line
+from tests.faults.table.lines import LINES, Line, breaks_promise
 from tests.faults.table.nights import lines_of_night
 from tests.faults.table.page import PAGE, render
-from tests.faults.table.results import RESULTS, Result, add_results, present_commit, read_results, result_of
+from tests.faults.table.results import RESULTS, WRITTEN, Result, add_results, read_results, result_of
 from tests.faults.table.run import House, open_house, run_line
 from tests.faults.table.stage import Servers
+from tests.fixtures.trees import present_commit
 from tests.simulation.page import today
 
 JOBS: Final = 300
@@ -23,30 +24,39 @@ JOBS: Final = 300
 
 def main(arguments: Sequence[str]) -> int:
     """Run what the arguments ask for; returns 1 if a promise was broken, or a control shows nothing."""
-    asked = _parser().parse_args(arguments)
+    parser = _parser()
+    asked = parser.parse_args(arguments)
     if asked.page:
         write_page()
         return 0
-    until = math.inf
+    for line in asked.lines or ():
+        if not set(asked.servers) & set(line.on):
+            parser.error(f"{line.name!r} is run with --servers {' '.join(line.on)}")
+    lines, until = asked.lines or [*LINES.values()], math.inf
     if asked.nightly is not None:
-        on, asked.lines = lines_of_night(today(), LINES)
+        on, lines = lines_of_night(today(), LINES)
         asked.servers, until = [on], time.monotonic() + asked.nightly * 60
-    seed = random.SystemRandom().randrange(1_000_000) if asked.seed is None else asked.seed
+    if asked.seed is None:
+        asked.seed = random.SystemRandom().randrange(1_000_000)
+    return int(not _run_all(lines, asked, until=until))
+
+
+def _run_all(lines: Sequence[Line], asked: argparse.Namespace, *, until: float) -> bool:
+    """Run lines on their servers, and add each to the page. Return whether all was as it should be."""
     # What is run is what is there now, whatever is edited meanwhile.
-    commit = present_commit()
-    print(f"seed {seed}, commit {commit}; histories in {asked.out}", flush=True)
-    failed = False
+    commit, is_well = present_commit(but=WRITTEN), True
+    print(f"seed {asked.seed}, commit {commit}; histories in {asked.out}", flush=True)
     for on in asked.servers:
-        with open_house(on, seed=seed) as house:
-            for line in [line for line in asked.lines if on in line.on]:
+        with open_house(on, seed=asked.seed) as house:
+            for line in [line for line in lines if on in line.on]:
                 if time.monotonic() > until:
                     break
-                result = _run(house, line, asked, seed=seed, commit=commit)
-                failed |= result is None or not is_as_it_should_be(line, result)
+                result = _run(house, line, asked, commit=commit)
+                is_well &= result is not None and is_as_it_should_be(line, result)
                 if result is not None and not asked.dry:
                     add_results([result], RESULTS)
                     write_page()
-    return int(failed)
+    return is_well
 
 
 def write_page() -> None:
@@ -56,22 +66,20 @@ def write_page() -> None:
 
 def is_as_it_should_be(line: Line, result: Result) -> bool:
     """Whether no promise was broken, or, in a control, whether that was seen."""
-    counts = result.counts
-    broken = counts.lost + counts.doubled + counts.wrong + counts.stuck + (0 if line.loses_board else counts.gone)
-    return bool(broken) is line.is_control
+    return breaks_promise(line, result.counts) is line.is_control
 
 
-def _run(house: House, line: Line, asked: argparse.Namespace, *, seed: int, commit: str) -> Result | None:
+def _run(house: House, line: Line, asked: argparse.Namespace, *, commit: str) -> Result | None:
     begun, on, versions = time.monotonic(), house.stage.servers, house.stage.versions()
     try:
-        counts = run_line(house, line, jobs=asked.jobs, seed=seed, out=asked.out)
+        counts = run_line(house, line, jobs=asked.jobs, seed=asked.seed, out=asked.out)
     except RuntimeError as error:
         print(f"{line.name} on {on}: {error}", flush=True)
         return None
     took_s = time.monotonic() - begun
     print(f"{line.name} on {on}, {took_s:.0f} s: {counts}", flush=True)
     return result_of(
-        line, on, counts, seed=seed, jobs=asked.jobs, commit=commit, versions=versions, took_s=took_s
+        line, on, counts, seed=asked.seed, jobs=asked.jobs, commit=commit, versions=versions, took_s=took_s
     )  # fmt: skip
 
 
@@ -90,10 +98,13 @@ def _named(names: str) -> list[Line]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.faults table", description=__doc__)
     parser.add_argument(
-        "--lines", type=_named, default=[*LINES.values()],
-        help=f"lines to run, by comma (default: all): {', '.join(LINES)}",
+        "--lines", type=_named,
+        help=f"lines to run, by comma (default: all that run on these servers): {', '.join(LINES)}",
     )  # fmt: skip
-    parser.add_argument("--jobs", type=int, default=JOBS, help="jobs of each line, at least (default: %(default)s)")
+    parser.add_argument(
+        "--jobs", type=int, default=JOBS,
+        help="jobs of each line; more until its fault came about three times (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument(
         "--servers", nargs="+", choices=get_args(Servers), default=["valkey"],
         help="what holds the board and carries the bells (default: a Valkey for both)",
@@ -114,4 +125,4 @@ def add_arguments_of_a_run(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=Path(tempfile.gettempdir()) / "querymill-faults",
         help="where the histories go (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--dry", action="store_true", help="leave the page as it is")
+    parser.add_argument("--dry", action="store_true", help="add nothing to the page and to what is kept of runs")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final
 
+from tests.faults.histories.counting import Counts
 from tests.faults.table.stage import Servers, Stage
 
 ALL: Final[tuple[Servers, ...]] = ("valkey", "rabbitmq", "cluster")
@@ -42,6 +43,11 @@ class Line:
     spares: Collection[str] = ()
     whole_fleet: bool = False
     own: dict[str, str] = field(default_factory=dict)
+
+
+def breaks_promise(line: Line, counts: Counts) -> bool:
+    """Whether what was counted breaks a promise. A board that loses its data loses jobs."""
+    return bool(counts.lost + counts.doubled + counts.wrong + counts.stuck + (0 if line.loses_board else counts.gone))
 
 
 #: All lines, by their names. The page and the command know no other.

@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import subprocess
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -18,6 +17,8 @@ from tests.faults.table.stage import Servers
 
 FOLDER: Final = Path(__file__).parents[1]
 RESULTS: Final = FOLDER / "results.jsonl"
+#: Files that runs write themselves.
+WRITTEN: Final = ("results.jsonl", "README.md", "soak.md")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Result:
     versions: str
     took_s: int
     counts: Counts
+    #: Why it is not added up: a run is never taken out.
+    left_out: str = ""
 
 
 def result_of(
@@ -59,18 +62,6 @@ def add_results(results: Iterable[Result], path: Path = RESULTS) -> None:
     """Add runs to those that are kept."""
     with path.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(asdict(result)) + "\n" for result in results)
-
-
-def present_commit() -> str:
-    """Return the commit of this tree, with a "+" if files other than those of the page differ from it."""
-    commit, changed = _git("rev-parse", "--short=10", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
-    own = {"results.jsonl", "README.md", "soak.md"}
-    others = [each for each in changed.splitlines() if Path(each[3:]).name not in own]
-    return commit + ("+" if others else "")
-
-
-def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=FOLDER, capture_output=True, text=True, check=True).stdout.rstrip()
 
 
 def this_machine() -> str:

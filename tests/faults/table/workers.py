@@ -112,7 +112,7 @@ def kill_gateway(stage: Stage) -> None:
     stage.start_gateway()
 
 
-@line("a worker's clock", "the clock of a worker is stepped by an hour ahead, an hour back, and five seconds back")
+@line("a worker's clock", "the clock of a worker is set an hour ahead, then an hour back, then five seconds back")
 def step_worker(stage: Stage) -> None:
     """Step it, and put it right."""
     with TemporaryDirectory(prefix="qm-clock-") as folder:
