@@ -48,7 +48,13 @@ def soak() -> int:
     return run_soak(sys.argv[2:])
 
 
-COMMANDS = {"table": table, "soak": soak}
+def explain() -> int:
+    """Say what there is."""
+    print(__doc__)
+    return 0
+
+
+COMMANDS = {"table": table, "soak": soak, "--help": explain, "-h": explain}
 
 if __name__ == "__main__":
     sys.exit(COMMANDS.get("".join(sys.argv[1:2]), main)())
