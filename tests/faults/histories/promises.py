@@ -40,17 +40,19 @@ def accepted_jobs(history: History) -> dict[str, Operation]:
 def check_ends(history: History) -> list[Breach]:
     """An accepted job ends, a durable one not by failing, and whoever waits for it sees the end.
 
-    When a document is dropped, jobs of its collection go that have ended and may hold its text. Their trails stay, and
-    tell how they ended.
+    When a document is dropped, jobs of its collection go that have ended and may hold its text. Their trails stay for
+    some time, and tell how they ended: a caller that finds its job gone reads it, and so does the one who looks back.
     """
     last = {operation.argument["job_id"]: operation for operation in of_kind(history, "last")}
     seen, dropping = _ends_seen(history), _where_something_is_dropped(history)
+    trails = {end.argument["job_id"]: end.seen.get("trail") for end in of_kind(history, "end")}
     breaches = []
     for job_id, submitted in accepted_jobs(history).items():
         held = last[job_id].seen if job_id in last else {"state": "unknown"}
         state, known = held["state"], seen[job_id] & OVER
         if state == "unknown" and not known:
-            if held.get("trail") in OVER and submitted.argument["collection"] in dropping:
+            trail = held.get("trail") or trails.get(job_id)
+            if trail in OVER and submitted.argument["collection"] in dropping:
                 continue
             was_told = "unknown" in seen[job_id]
             why = "the board lost it, and its caller was told" if was_told else "it is gone, and nobody saw it end"

@@ -151,10 +151,9 @@ class Client:
 
     def _submit_twice(self) -> None:
         request, key = self._embedding(_new_text()), uuid4().hex
-        job = self.submit(request, key)
-        again = self.submit(request, key)
-        self.submit(self._embedding("another text"), key)
-        for each in {each.id: each for each in (job, again) if each is not None}.values():
+        submitted = [self.submit(each, key) for each in (request, request, self._embedding("another text"))]
+        # The last is refused, unless a drop has taken the first job away with its key.
+        for each in {each.id: each for each in submitted if each is not None}.values():
             self.wait(each)
 
     def _follow(self) -> None:
@@ -233,7 +232,9 @@ class Client:
                 ended = Ended("done", job.result(timeout=max(0.1, until - time.monotonic())))
             except JobFailed as error:
                 ended = Ended("failed", error.reason, error.code)
-            except (JobCancelled, UnknownJob, StillRunning) as error:
+            except UnknownJob:
+                ended = Ended("unknown", trail_of(job, until=until))
+            except (JobCancelled, StillRunning) as error:
                 ended = Ended(_STATES[type(error)])
             except Unavailable:
                 if time.monotonic() < until:
@@ -288,9 +289,7 @@ DEEDS: Final[Mapping[str, int]] = {
     "put": 22, "drop": 5, "read": 12, "find": 12, "answer": 25, "embed": 6, "store_vector": 4, "reindex": 1,
     "reembed": 1, "cancel": 3, "submit_twice": 3, "follow": 6,
 }  # fmt: skip
-_STATES: Final[Mapping[type[Exception], str]] = {
-    JobCancelled: "cancelled", UnknownJob: "unknown", StillRunning: "running",
-}  # fmt: skip
+_STATES: Final[Mapping[type[Exception], str]] = {JobCancelled: "cancelled", StillRunning: "running"}
 
 
 def _defect(error: Exception) -> str:
@@ -307,7 +306,22 @@ def _seen(ended: Ended) -> dict[str, Any]:
         ]
         lost = [part.stage for part in ended.result.degraded if part.code == "lost"]
         return seen | {"degraded": lacking, "lost": lost, "outcomes": outcomes}
+    if ended.state == "unknown":
+        return seen | {"trail": ended.result}
     return seen | {"reason": ended.result, "code": ended.code} if ended.state == "failed" else seen
+
+
+def trail_of(job: Job[Any], *, until: float) -> str | None:
+    """Return how a job ended whose record is gone, None if nobody knows. A board that is away is asked until then."""
+    while True:
+        try:
+            return job.trail().record.state
+        except UnknownJob:
+            return None
+        except Unavailable:
+            if time.monotonic() > until:
+                return None
+            time.sleep(0.1)
 
 
 def together(deeds: list[Callable[[], None]]) -> None:

@@ -14,11 +14,11 @@ from uuid import uuid4
 
 import redis
 
-from querymill import Job, Querymill, UnknownJob
+from querymill import Querymill, UnknownJob
 from querymill_shared.board import keys
 from tests.faults.histories.counting import Counts, count
 from tests.faults.histories.promises import accepted_jobs
-from tests.faults.table.clients import Client, together
+from tests.faults.table.clients import Client, together, trail_of
 from tests.faults.table.library import KINDS, Library, Shelf
 from tests.faults.table.lines import APP, Line
 from tests.faults.table.recording import Countdown, Recorder
@@ -125,18 +125,10 @@ class Run:
             picture = job.picture()
             seen |= {"state": picture.record.state, "attempts": {step.name: step.attempt for step in picture.steps}}
         except UnknownJob:
-            seen |= {"state": "unknown", "trail": trail_of(job)}
+            seen |= {"state": "unknown", "trail": trail_of(job, until=time.monotonic())}
         told: Any = board.xrange(keys.of_job(job_id, "events")[0])
         seen |= {"ids": [each for each, _ in told], "types": [entry["type"] for _, entry in told]}
         self.recorder.note("board", "last", begin, self.recorder.now(), argument={"job_id": job_id}, seen=seen)
-
-
-def trail_of(job: Job[Any]) -> str | None:
-    """Return how a job ended whose record is gone, None if nobody knows."""
-    try:
-        return job.trail().record.state
-    except UnknownJob:
-        return None
 
 
 def look_at(clients: list[Client], place: int) -> None:

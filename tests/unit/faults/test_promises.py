@@ -76,6 +76,7 @@ KEPT = {
         [submit(0, "j"), end(1, "j", "done"), last("j", "unknown")],
         # A drop took it after its end.
         [submit(0, "j"), end(1, "j", "running"), *dropped(0.5, 3), gone("j", "done")],
+        [submit(0, "j"), end(4, "j", "unknown", trail="done"), *dropped(2, 3), gone("j", None)],
         [submit(0, "j"), wait(0, 4, "j", "unknown"), *dropped(2, 3), gone("j", "failed")],
     ],
     "a job ends once": [
