@@ -50,10 +50,12 @@ def check_ends(history: History) -> list[Breach]:
     for job_id, submitted in accepted_jobs(history).items():
         held = last[job_id].seen if job_id in last else {"state": "unknown"}
         state, known = held["state"], seen[job_id] & OVER
+        trail = held.get("trail") or trails.get(job_id)
+        was_dropped = state == "unknown" and trail in OVER and submitted.argument["collection"] in dropping
+        # A later drop of its document takes a dead one from the list, too.
+        if was_dropped and (not known or trail == "dead"):
+            continue
         if state == "unknown" and not known:
-            trail = held.get("trail") or trails.get(job_id)
-            if trail in OVER and submitted.argument["collection"] in dropping:
-                continue
             was_told = "unknown" in seen[job_id]
             why = "the board lost it, and its caller was told" if was_told else "it is gone, and nobody saw it end"
             breaches.append(Breach(job_id, "gone" if was_told else "lost", why))

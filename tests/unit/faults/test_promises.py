@@ -78,6 +78,7 @@ KEPT = {
         [submit(0, "j"), end(1, "j", "running"), *dropped(0.5, 3), gone("j", "done")],
         [submit(0, "j"), end(4, "j", "unknown", trail="done"), *dropped(2, 3), gone("j", None)],
         [submit(0, "j"), wait(0, 4, "j", "unknown"), *dropped(2, 3), gone("j", "failed")],
+        [submit(0, "j"), end(1, "j", "failed"), *dropped(2, 3), gone("j", "dead")],
     ],
     "a job ends once": [
         [events("1-0", "1-1", types=("queued", "done")), end(1, "j", "done"), last("j", "done", "queued", "done")],
@@ -135,6 +136,7 @@ BROKEN = {
         ("gone", [submit(0, "j"), end(1, "j", "unknown"), gone("j", "done")]),
         ("lost", [submit(0, "j", collection="other"), end(9, "j", "running"), *dropped(2, 3), gone("j", "done")]),
         ("lost", [submit(0, "j"), *dropped(2, 3), gone("j", None)]),
+        ("lost", [submit(0, "j"), end(1, "j", "failed"), *dropped(2, 3), gone("j", "failed")]),
         ("gone", [submit(0, "j"), wait(0, 4, "j", "unknown"), *dropped(2, 3), gone("j", "running")]),
         ("stuck", [submit(0, "j"), end(1, "j", "running"), last("j", "running")]),
         ("lost", [submit(0, "j"), end(1, "j", "failed", reason="why"), last("j", "failed")]),
