@@ -24,7 +24,7 @@ SUMS: Final = (
     "faults",
 )
 _SERVERS: Final = {"valkey": "Valkey", "rabbitmq": "RabbitMQ", "cluster": "Valkey cluster"}
-_HEAD: Final = (FOLDER / "table" / "head.md").read_text(encoding="utf-8")
+_HEAD: Final = (FOLDER / "table" / "head.txt").read_text(encoding="utf-8")
 
 
 def render(results: Sequence[Result]) -> str:
