@@ -96,3 +96,24 @@ def test_another_tenant_does_not_see_it(quiet: Settings, past: tuple[str, str]) 
         assert hidden.json()["type"] == unknown.json()["type"]
         found = client.get("/v1/jobs", params={"label": f"session:{session}"}, headers=others)
         assert found.json()["jobs"] == []
+
+
+@pytest.mark.parametrize("has_leader", [False, True], ids=["its state is none", "the job whose work it shares is gone"])
+def test_a_job_without_a_state_costs_no_other_its_place_on_the_list(
+    board: ValkeyBoard, quiet: Settings, quiet_http: httpx.Client, has_leader: bool
+) -> None:
+    other, odd = (
+        board.submit(ReportSearch(query=uuid4().hex, collection="filings", deadline=60))[0] for _ in range(2)
+    )
+    (record,) = keys.of_job(odd, "job")
+    with redis.Redis.from_url(quiet.redis_url) as server:
+        if has_leader:
+            server.hset(record, "leader", f"{odd[0]}{'0' * 31}")
+        else:
+            server.hset(record, "state", "odd")
+        listed = quiet_http.get("/v1/jobs", params={"limit": 200})
+        assert listed.status_code == 200, listed.text
+        shown = [job["job_id"] for job in listed.json()["jobs"]]
+        assert other in shown
+        assert odd not in shown
+        assert quiet_http.get(f"/v1/jobs/{odd}").status_code != 422

@@ -2,14 +2,14 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import redis
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from querymill_shared.board.labels import read_labels
-from querymill_shared.board.picture import Picture, Record, SetbackCounts, Step
+from querymill_shared.board.picture import JobState, Picture, Record, SetbackCounts, Step
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob, broken_rules
 from querymill_shared.contracts.events import Event, decode_event
 from querymill_shared.contracts.jobs import JobRequest, decode_request
@@ -17,6 +17,7 @@ from querymill_shared.hits import PackedHits
 
 #: What reading a record raises that another program has written: a field is missing, or no such value or number.
 MALFORMED: Final = (KeyError, ValueError, TypeError, AttributeError, OverflowError)
+_STATES: Final = get_args(JobState)
 #: A step that was never put back, as nearly all are.
 _NEVER: Final = SetbackCounts()
 #: The fields of a step that count, after its name: those of `SetbackCounts` in their order.
@@ -73,13 +74,16 @@ def accepted_s(created_ms: str, accepted_us: str) -> float:
 
 
 def record_of(fields: Mapping[str, str], job_id: str) -> Record:
-    """Read the record of a job."""
+    """Read the record of a job. That of a follower has no state once the job is gone whose work it shares."""
+    state = fields["state"]
+    if state not in _STATES:
+        raise ValueError(f"{state!r} is no state of a job")
     return Record(
         job_id=job_id,
         kind=fields["kind"],
         collection=fields["collection"],
         lane=fields["lane"],
-        state=fields["state"],  # type: ignore[arg-type]  # only the scripts of this package write it
+        state=state,  # type: ignore[arg-type]  # it is one of them
         created=int(fields["created"]) / 1000,
         deadline=_seconds(fields["deadline"]),
         ended=_seconds(fields.get("ended")),
