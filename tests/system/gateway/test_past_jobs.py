@@ -102,9 +102,7 @@ def test_another_tenant_does_not_see_it(quiet: Settings, past: tuple[str, str]) 
 def test_a_job_without_a_state_costs_no_other_its_place_on_the_list(
     board: ValkeyBoard, quiet: Settings, quiet_http: httpx.Client, has_leader: bool
 ) -> None:
-    other, odd = (
-        board.submit(ReportSearch(query=uuid4().hex, collection="filings", deadline=60))[0] for _ in range(2)
-    )
+    other, odd = (board.submit(ReportSearch(query=uuid4().hex, collection="filings", deadline=60))[0] for _ in range(2))
     (record,) = keys.of_job(odd, "job")
     with redis.Redis.from_url(quiet.redis_url) as server:
         if has_leader:
