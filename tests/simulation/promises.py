@@ -35,9 +35,10 @@ class JobHistory:
     is_follower: bool = False
     #: The steps that an attempt holds, and since when (µs), by the scheduler's clock and the server's.
     held: dict[str, tuple[int, int]] = field(default_factory=dict)
-    #: The steps that were told to be done, and those that were closed, whatever the board has lost since.
+    #: The steps that were told to be done; those that were told to be closed; and of these, what the board has lost.
     closed: set[str] = field(default_factory=set)
-    ever_closed: set[str] = field(default_factory=set)
+    told_closed: set[str] = field(default_factory=set)
+    lost_closed: set[str] = field(default_factory=set)
     #: When it was dead and opened again (µs), and what it had told until then.
     reopened: list[int] = field(default_factory=list)
     former_events: list[list[str]] = field(default_factory=list)
@@ -84,6 +85,7 @@ class Histories:
             job.events = [event for event in job.events if event[0] in kept]
             job.ends = sum(event in LAST for _, event in job.events)
             job.closed.clear()
+            job.lost_closed |= job.told_closed
             job.held.clear()
 
     def open_jobs(self) -> list[str]:
@@ -127,7 +129,8 @@ class Histories:
         if job.events:
             job.reopened.append(self.now)
             job.former_events.append([event for _, event in job.events])
-            job.ever_closed.clear()
+            job.told_closed.clear()
+            job.lost_closed.clear()
         job.ends, job.events, job.held = 0, [], {}
         leader = self._ask("HGET", f"qm:{{{job_id[0]}}}:{job_id}:job", "leader")
         job.is_follower = leader is not None
@@ -147,7 +150,7 @@ class Histories:
     def _closed(self, job_id: str, job: JobHistory, body: str) -> None:
         """A step is done once: what another attempt does later counts for nothing."""
         told = from_json(body)
-        job.ever_closed.add(told["stage"])
+        job.told_closed.add(told["stage"])
         if told["state"] != "done":
             return
         if told["stage"] in job.closed:
@@ -161,7 +164,7 @@ class Histories:
         read = self._ask("HGETALL", f"qm:{{{job_id[0]}}}:{job_id}:steps")
         states = {name: state for name, state in zip(read[::2], read[1::2], strict=True) if name.endswith(".state")}
         # A worker that read all of them closed ends the job, although the board has lost its last second since.
-        closed = {f"{step}.state" for step in job.ever_closed}
+        closed = {f"{step}.state" for step in job.lost_closed}
         lacking = {name for name, state in states.items() if state not in ("done", "failed")} - closed
         if from_json(body)["complete"] and lacking:
             self._break("what is complete lacks nothing", f"{job_id} is done, and its steps are {states}")

@@ -44,6 +44,11 @@ class Counts:
     recovery_s: list[float] = field(default_factory=list)
     breaches: list[str] = field(default_factory=list)
 
+    @property
+    def broken(self) -> int:
+        """How often a promise was broken, without what a board lost."""
+        return self.lost + self.doubled + self.wrong + self.stuck
+
 
 #: So many breaches are kept in words for each run.
 _SHOWN = 20

@@ -22,8 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     print(page)
     if not asked.dry:
         PAGE.write_text(page, encoding="utf-8")
-    counts = soaked.counts
-    broken = counts.lost + counts.doubled + counts.wrong + counts.stuck + counts.gone
+    broken = soaked.counts.broken + soaked.counts.gone
     return int(bool(broken) or not all(slope.is_flat for slope in soaked.slopes.values()))
 
 

@@ -318,7 +318,7 @@ def trail_of(job: Job[Any], *, until: float) -> str | None:
             return job.trail().record.state
         except UnknownJob:
             return None
-        except Unavailable:
+        except QuerymillError:
             if time.monotonic() > until:
                 return None
             time.sleep(0.1)

@@ -47,7 +47,7 @@ class Line:
 
 def breaks_promise(line: Line, counts: Counts) -> bool:
     """Whether what was counted breaks a promise. A board that loses its data loses jobs."""
-    return bool(counts.lost + counts.doubled + counts.wrong + counts.stuck + (0 if line.loses_board else counts.gone))
+    return bool(counts.broken + (0 if line.loses_board else counts.gone))
 
 
 #: All lines, by their names. The page and the command know no other.

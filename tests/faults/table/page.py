@@ -115,7 +115,7 @@ def _broken(results: Sequence[Result]) -> list[str]:
 
 def _not_shown(counts: Counts) -> list[str]:
     """Return how many breaches a run had beyond those that it keeps in words."""
-    more = counts.lost + counts.doubled + counts.wrong + counts.stuck + counts.gone - len(counts.breaches)
+    more = counts.broken + counts.gone - len(counts.breaches)
     return [f"and {more} more"] if more > 0 and counts.breaches else []
 
 

@@ -74,7 +74,11 @@ def accepted_s(created_ms: str, accepted_us: str) -> float:
 
 
 def record_of(fields: Mapping[str, str], job_id: str) -> Record:
-    """Read the record of a job. That of a follower has no state once the job is gone whose work it shares."""
+    """Read the record of a job. That of a follower has no state once the job is gone whose work it shares.
+
+    Raises:
+        KeyError, ValueError, TypeError, AttributeError, OverflowError: The record is malformed (`MALFORMED`).
+    """
     state = fields["state"]
     if state not in _STATES:
         raise ValueError(f"{state!r} is no state of a job")
