@@ -8,12 +8,19 @@ from pathlib import Path
 from typing import Final
 
 from tests.fixtures.trees import present_commit
+from tests.simulation.runs import RUNS, Run, add_run, by_code, joined, read_runs
 
 _HERE: Final = Path(__file__).parent
 SCHEDULES: Final = _HERE / "schedules.md"
 MUTATIONS: Final = _HERE / "mutations.md"
 #: So many schedules are what nights go through, one part each, and then again.
 ALL: Final = 1_000_000
+_HEADS: Final = (
+    "code", "schedules", "seeds", "calls", "promises broken", "time of a processor", "commits", "days", "machine",
+)  # fmt: skip
+_ADDED: Final = f"""Each run with `--page` adds a line to [{RUNS.name}]({RUNS.name}). The runs of one state of the code are
+one row here: `code` is a digest of all files that a schedule may depend on, those of the product and those of the
+simulation. A seed that was run twice counts once."""
 
 
 def seeds_of_night(count: int, day: int) -> range:
@@ -30,16 +37,35 @@ def today() -> int:
     return int(datetime.now(UTC).timestamp()) // 86_400
 
 
-def write_schedules(seeds: range, calls: int, failed: Sequence[int], took_s: float, processes: int) -> None:
-    """Write what some schedules came to."""
-    each_ms = 1000 * took_s * processes / max(1, len(seeds))
-    within = "1 process" if processes == 1 else f"{processes} processes"
-    rows = [
-        ("seeds", f"{seeds.start:,} to {seeds.stop - 1:,}"), ("schedules", f"{len(seeds):,}"), ("calls", f"{calls:,}"),
-        ("promises broken", f"{len(failed)}{': seeds ' + ', '.join(map(str, failed[:20])) if failed else ''}"),
-        ("time", f"{took_s:,.0f} s in {within}, {each_ms:.0f} ms a schedule"), *_where(),
-    ]  # fmt: skip
-    _write(SCHEDULES, "Schedules", ("what", "figure"), rows)
+def write_schedules(
+    seeds: range, calls: int, failed: Sequence[int], *, code: str, took_s: float, processes: int
+) -> None:  # fmt: skip
+    """Add a run to those that are kept, and write what they come to."""
+    (_, commit), (_, day), (_, machine) = _where()
+    add_run(Run(code, seeds.start, seeds.stop, calls, tuple(failed), round(took_s, 1), processes, commit, day, machine))
+    _write(SCHEDULES, "Schedules", _HEADS, [row_of(each) for each in by_code(read_runs())], said=_ADDED)
+
+
+def row_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return what the runs of one state of the code come to. A seed that was run twice counts once."""
+    seeds = joined(run.seeds for run in runs)
+    failed = sorted({seed for run in runs for seed in run.failed})
+    spent_s = sum(run.took_s * run.processes for run in runs)
+    return (
+        runs[0].code,
+        f"{sum(map(len, seeds)):,}",
+        ", ".join(f"{each.start:,} to {each.stop - 1:,}" for each in seeds),
+        f"{sum(run.calls for run in runs):,}",
+        f"{len(failed)}{': seeds ' + ', '.join(map(str, failed[:20])) if failed else ''}",
+        f"{spent_s / 3600:.1f} h, {1000 * spent_s / max(1, sum(len(run.seeds) for run in runs)):.0f} ms a schedule",
+        _first_to_last([run.commit for run in runs]),
+        _first_to_last([run.day for run in runs]),
+        "; ".join(sorted({run.machine for run in runs})),
+    )
+
+
+def _first_to_last(said: Sequence[str]) -> str:
+    return said[0] if said[0] == said[-1] else f"{said[0]} to {said[-1]}"
 
 
 def write_mutations(rows: Sequence[tuple[str, str, str]]) -> None:
@@ -48,7 +74,7 @@ def write_mutations(rows: Sequence[tuple[str, str, str]]) -> None:
 
 
 def _where() -> list[tuple[str, str]]:
-    commit = present_commit(but=(SCHEDULES.name, MUTATIONS.name))
+    commit = present_commit(but=(SCHEDULES.name, MUTATIONS.name, RUNS.name))
     return [
         ("commit", commit), ("day", f"{datetime.now(UTC):%Y-%m-%d}"),
         ("machine", f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"),
@@ -56,9 +82,11 @@ def _where() -> list[tuple[str, str]]:
 
 
 def _write(
-    page: Path, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], beside: Sequence[Sequence[str]] = ()
-) -> None:
+    page: Path, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], beside: Sequence[Sequence[str]] = (),
+    said: str = "",
+) -> None:  # fmt: skip
     lines = [f"# {title}", "", "Written by `python -m tests.simulation`: see [README](README.md).", ""]
+    lines += [said, ""] if said else []
     lines += [_row(heads), _row(["---"] * len(heads)), *map(_row, rows)]
     lines += ["", *(f"- {name}: {said}" for name, said in beside)] if beside else []
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")

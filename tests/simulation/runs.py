@@ -1,0 +1,88 @@
+"""What runs of the command found, one line of JSON each, and what they come to for one state of the code."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import querymill
+import querymill_shared
+import querymill_workers
+
+_HERE: Final = Path(__file__).parent
+RUNS: Final = _HERE / "runs.jsonl"
+#: The files here that tell of schedules only: none depends on them.
+_TELLING: Final = ("__main__.py", "page.py", "runs.py")
+_CODE: Final = (".py", ".lua")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The schedules of some seeds: from ``first`` up to ``end``, which is not one of them."""
+
+    code: str
+    first: int
+    end: int
+    calls: int
+    failed: tuple[int, ...]
+    took_s: float
+    processes: int
+    commit: str
+    day: str
+    machine: str
+
+    @property
+    def seeds(self) -> range:
+        """The seeds that were run."""
+        return range(self.first, self.end)
+
+
+def read_runs(path: Path = RUNS) -> list[Run]:
+    """Read all runs."""
+    if not path.exists():
+        return []
+    written = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [Run(**(each | {"failed": tuple(each["failed"])})) for each in written]
+
+
+def add_run(run: Run, path: Path = RUNS) -> None:
+    """Add a run to those that are kept."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(run)) + "\n")
+
+
+def by_code(runs: Iterable[Run]) -> list[list[Run]]:
+    """Return the runs of each state of the code, in the order of their first ones."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(run.code, []).append(run)
+    return list(found.values())
+
+
+def joined(ranges: Iterable[range]) -> list[range]:
+    """Return the same numbers in as few ranges as there can be: 0 to 9 and 5 to 19 are 0 to 19."""
+    found = list[range]()
+    for each in sorted(ranges, key=lambda each: each.start):
+        if found and each.start <= found[-1].stop:
+            found[-1] = range(found[-1].start, max(found[-1].stop, each.stop))
+        else:
+            found.append(each)
+    return found
+
+
+def present_code() -> str:
+    """Return a digest of all files that a schedule may depend on: the product's, and those of the simulation."""
+    digest = hashlib.sha1(usedforsecurity=False)
+    for file in _files():
+        digest.update(f"{file.name} ".encode() + hashlib.sha1(file.read_bytes(), usedforsecurity=False).digest())
+    return digest.hexdigest()[:10]
+
+
+def _files() -> Iterator[Path]:
+    for package in (querymill_shared, querymill_workers, querymill):
+        folder = Path(str(package.__file__)).parent
+        yield from sorted(each for each in folder.rglob("*") if each.suffix in _CODE)
+    here = (each for each in _HERE.iterdir() if each.suffix in _CODE)
+    yield from sorted(each for each in here if each.name not in _TELLING and not each.name.startswith("test_"))
