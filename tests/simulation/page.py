@@ -18,8 +18,8 @@ ALL: Final = 1_000_000
 _HEADS: Final = (
     "code", "schedules", "seeds", "calls", "promises broken", "time of a processor", "commits", "days", "machine",
 )  # fmt: skip
-_ADDED: Final = f"""Each run with `--page` adds a line to [{RUNS.name}]({RUNS.name}). The runs of one state of the code are
-one row here: `code` is a digest of all files that a schedule may depend on, those of the product and those of the
+_ADDED: Final = f"""Each run with `--page` adds a line to [{RUNS.name}]({RUNS.name}). The runs of one state of the code
+are one row here: `code` is a digest of all files that a schedule may depend on, those of the product and those of the
 simulation. A seed that was run twice counts once."""
 
 

@@ -73,14 +73,20 @@ def joined(ranges: Iterable[range]) -> list[range]:
 
 
 def present_code() -> str:
-    """Return a digest of all files that a schedule may depend on: the product's, and those of the simulation."""
+    """Return a digest of all that a schedule may depend on: the product, and the simulation."""
+    return digest_of(code_files())
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """Return a digest of what files hold and of their names, in this order."""
     digest = hashlib.sha1(usedforsecurity=False)
-    for file in _files():
+    for file in files:
         digest.update(f"{file.name} ".encode() + hashlib.sha1(file.read_bytes(), usedforsecurity=False).digest())
     return digest.hexdigest()[:10]
 
 
-def _files() -> Iterator[Path]:
+def code_files() -> Iterator[Path]:
+    """Return the files of the product and of the simulation, but for those that no schedule depends on."""
     for package in (querymill_shared, querymill_workers, querymill):
         folder = Path(str(package.__file__)).parent
         yield from sorted(each for each in folder.rglob("*") if each.suffix in _CODE)
