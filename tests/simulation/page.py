@@ -37,12 +37,10 @@ def today() -> int:
     return int(datetime.now(UTC).timestamp()) // 86_400
 
 
-def write_schedules(
-    seeds: range, calls: int, failed: Sequence[int], *, code: str, took_s: float, processes: int
-) -> None:  # fmt: skip
+def write_schedules(seeds: range, calls: int, failed: Sequence[int], *, code: str, cpu_s: float) -> None:
     """Add a run to those that are kept, and write what they come to."""
     (_, commit), (_, day), (_, machine) = _where()
-    add_run(Run(code, seeds.start, seeds.stop, calls, tuple(failed), round(took_s, 1), processes, commit, day, machine))
+    add_run(Run(code, seeds.start, seeds.stop, calls, tuple(failed), round(cpu_s, 1), commit, day, machine))
     _write(SCHEDULES, "Schedules", _HEADS, [row_of(each) for each in by_code(read_runs())], said=_ADDED)
 
 
@@ -50,7 +48,7 @@ def row_of(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return what the runs of one state of the code come to. A seed that was run twice counts once."""
     seeds = joined(run.seeds for run in runs)
     failed = sorted({seed for run in runs for seed in run.failed})
-    spent_s = sum(run.took_s * run.processes for run in runs)
+    spent_s = sum(run.cpu_s for run in runs)
     return (
         runs[0].code,
         f"{sum(map(len, seeds)):,}",

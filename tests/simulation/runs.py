@@ -27,8 +27,8 @@ class Run:
     end: int
     calls: int
     failed: tuple[int, ...]
-    took_s: float
-    processes: int
+    #: Seconds of a processor.
+    cpu_s: float
     commit: str
     day: str
     machine: str

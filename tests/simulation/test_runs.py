@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.simulation.page import row_of, seeds_of_night
 from tests.simulation.runs import Run, add_run, by_code, code_files, digest_of, joined, read_runs
 
-RUN = Run("1a2b", 0, 100, 25_000, (), 3.0, 2, "abc (tree def)", "2026-11-29", "2 cores")
+RUN = Run("1a2b", 0, 100, 25_000, (), 3.0, "abc (tree def)", "2026-11-29", "2 cores")
 RANGES = st.builds(lambda start, count: range(start, start + count), st.integers(0, 30), st.integers(1, 9))
 
 
