@@ -4,7 +4,8 @@ import json
 import random
 import threading
 import time
-from dataclasses import dataclass
+from collections import Counter
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from string import ascii_lowercase
@@ -14,15 +15,16 @@ from uuid import uuid4
 from querymill import Querymill
 from querymill_shared.settings import Settings
 from tests.fakes.worker import WorkerProcess
-from tests.faults.histories.counting import Counts, count
+from tests.faults.histories.counting import count
 from tests.faults.soak.figures import Watch
-from tests.faults.soak.slopes import Slope, slope_of
+from tests.faults.soak.results import Soaked
+from tests.faults.soak.slopes import slope_of
 from tests.faults.table import provider, servers, workers, zombies  # noqa: F401  # they register their lines
 from tests.faults.table.clients import together
 from tests.faults.table.library import Shelf
 from tests.faults.table.lines import APP, LINES, Line
 from tests.faults.table.recording import Countdown
-from tests.faults.table.results import WRITTEN
+from tests.faults.table.results import WRITTEN, this_machine
 from tests.faults.table.run import House, Run, open_house
 from tests.fixtures.gateways import gateway_process
 from tests.fixtures.people import dropping, ingestion
@@ -43,22 +45,6 @@ DOCUMENTS_EACH: Final = 8
 FILLING, WORDS_EACH, FILLED_WITHIN_S = 80, 5_000, 300
 #: After so many faults that could not be brought about, the servers are no longer what a fleet works on.
 GIVES_UP_AFTER: Final = 3
-
-
-@dataclass(frozen=True)
-class Soaked:
-    """What a run found: the slope of each figure, and what became of its jobs."""
-
-    seconds: float
-    seed: int
-    slopes: dict[str, Slope]
-    samples: int
-    missed: int
-    counts: Counts
-    faults: tuple[str, ...]
-    not_brought_about: tuple[str, ...]
-    versions: str
-    commit: str
 
 
 def faults_of_a_soak() -> list[Line]:
@@ -93,8 +79,8 @@ def soak(*, minutes: float, seed: int, out: Path) -> Soaked:
     slopes = {name: slope_of(watch.seconds[first:], values[first:]) for name, values in watch.figures.items()}
     counts = count(run.recorder.history)
     return Soaked(
-        minutes * 60, seed, slopes, len(watch.seconds), watch.missed, counts, tuple(inflicted), tuple(run.broken),
-        versions, commit,
+        minutes * 60, seed, slopes, len(watch.seconds), watch.missed, counts, dict(Counter(inflicted)),
+        tuple(run.broken), versions, commit, datetime.now(UTC).date().isoformat(), this_machine(),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from tests.faults.table.stage import Servers
 FOLDER: Final = Path(__file__).parents[1]
 RESULTS: Final = FOLDER / "results.jsonl"
 #: Files that runs write themselves.
-WRITTEN: Final = ("results.jsonl", "README.md", "soak.md")
+WRITTEN: Final = ("results.jsonl", "README.md", "soaks.jsonl", "soak.md")
 
 
 @dataclass(frozen=True)
