@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from tests.fixtures.ledgers import add_to_ledger, read_ledger
 from tests.fixtures.trees import present_commit
-from tests.simulation.runs import RUNS, Run, add_run, by_code, joined, read_runs
+from tests.simulation.runs import RUNS, Run, by_code, joined
 
 _HERE: Final = Path(__file__).parent
 SCHEDULES: Final = _HERE / "schedules.md"
@@ -40,8 +41,9 @@ def today() -> int:
 def write_schedules(seeds: range, calls: int, failed: Sequence[int], *, code: str, cpu_s: float) -> None:
     """Add a run to those that are kept, and write what they come to."""
     (_, commit), (_, day), (_, machine) = _where()
-    add_run(Run(code, seeds.start, seeds.stop, calls, tuple(failed), round(cpu_s, 1), commit, day, machine))
-    _write(SCHEDULES, "Schedules", _HEADS, [row_of(each) for each in by_code(read_runs())], said=_ADDED)
+    run = Run(code, seeds.start, seeds.stop, calls, tuple(failed), round(cpu_s, 1), commit, day, machine)
+    add_to_ledger(RUNS, [run])
+    _write(SCHEDULES, "Schedules", _HEADS, [row_of(each) for each in by_code(read_ledger(RUNS, Run))], said=_ADDED)
 
 
 def row_of(runs: Sequence[Run]) -> tuple[str, ...]:

@@ -1,9 +1,8 @@
-"""What runs of the command found, one line of JSON each, and what they come to for one state of the code."""
+"""What runs of the command found, and for which state of the code."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -37,20 +36,6 @@ class Run:
     def seeds(self) -> range:
         """The seeds that were run."""
         return range(self.first, self.end)
-
-
-def read_runs(path: Path = RUNS) -> list[Run]:
-    """Read all runs."""
-    if not path.exists():
-        return []
-    written = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return [Run(**(each | {"failed": tuple(each["failed"])})) for each in written]
-
-
-def add_run(run: Run, path: Path = RUNS) -> None:
-    """Add a run to those that are kept."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(run)) + "\n")
 
 
 def by_code(runs: Iterable[Run]) -> list[list[Run]]:

@@ -8,19 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.simulation.page import row_of, seeds_of_night
-from tests.simulation.runs import Run, add_run, by_code, code_files, digest_of, joined, read_runs
+from tests.simulation.runs import Run, by_code, code_files, digest_of, joined
 
 RUN = Run("1a2b", 0, 100, 25_000, (), 3.0, "abc (tree def)", "2026-11-29", "2 cores")
 RANGES = st.builds(lambda start, count: range(start, start + count), st.integers(0, 30), st.integers(1, 9))
-
-
-def test_runs_are_kept_one_a_line(tmp_path: Path) -> None:
-    kept = tmp_path / "runs.jsonl"
-    assert read_runs(kept) == []
-    runs = [RUN, replace(RUN, first=100, end=200, failed=(140, 171))]
-    for run in runs:
-        add_run(run, kept)
-    assert read_runs(kept) == runs
 
 
 def test_only_runs_of_the_same_code_are_added_up() -> None:

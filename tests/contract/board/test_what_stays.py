@@ -31,9 +31,7 @@ def test_what_is_kept_of_a_job_goes_with_its_result(
     settings = Settings(redis_url=valkey_url, querymill_result_ttl_s=RESULT_TTL_S)
     with empty_board(settings) as board, open_commands(valkey_url) as client:
         # Of two that ask the same, the second follows the first if reads are asked for. Each has a key of its own.
-        jobs = [
-            board.submit(ASKED[asked], SubmitOptions(idempotency_key=f"turn-{n}"))[0] for n in range(2)
-        ]
+        jobs = [board.submit(ASKED[asked], SubmitOptions(idempotency_key=f"turn-{n}"))[0] for n in range(2)]
         for job_id in jobs:
             if state == "done" and (job_id == jobs[0] or asked == "ingestion"):
                 for step in ASKED[asked].steps:

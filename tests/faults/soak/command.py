@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from tests.faults.soak.page import PAGE, render
-from tests.faults.soak.results import add_soak, read_soaks
+from tests.faults.soak.results import SOAKS, Soaked
 from tests.faults.soak.run import soak
 from tests.faults.table.command import add_arguments_of_a_run
+from tests.fixtures.ledgers import add_to_ledger, read_ledger
 
 MINUTES: Final = 60.0
 
@@ -19,10 +20,10 @@ def main(arguments: Sequence[str]) -> int:
     seed = random.SystemRandom().randrange(1_000_000) if asked.seed is None else asked.seed
     print(f"seed {seed}; history in {asked.out}", flush=True)
     soaked = soak(minutes=asked.minutes, seed=seed, out=asked.out)
-    page = render([*read_soaks(), soaked])
+    page = render([*read_ledger(SOAKS, Soaked), soaked])
     print(page)
     if not asked.dry:
-        add_soak(soaked)
+        add_to_ledger(SOAKS, [soaked])
         PAGE.write_text(page, encoding="utf-8")
     broken = soaked.counts.broken + soaked.counts.gone
     return int(bool(broken) or bool(soaked.growing))

@@ -13,9 +13,10 @@ from tests.faults.table import controls, provider, servers, workers, zombies  # 
 from tests.faults.table.lines import LINES, Line, breaks_promise
 from tests.faults.table.nights import lines_of_night
 from tests.faults.table.page import PAGE, render
-from tests.faults.table.results import RESULTS, WRITTEN, Result, add_results, read_results, result_of
+from tests.faults.table.results import RESULTS, WRITTEN, Result, result_of
 from tests.faults.table.run import House, open_house, run_line
 from tests.faults.table.stage import Servers
+from tests.fixtures.ledgers import add_to_ledger, read_ledger
 from tests.fixtures.trees import present_commit
 from tests.simulation.page import today
 
@@ -54,14 +55,14 @@ def _run_all(lines: Sequence[Line], asked: argparse.Namespace, *, until: float) 
                 result = _run(house, line, asked, commit=commit)
                 is_well &= result is not None and is_as_it_should_be(line, result)
                 if result is not None and not asked.dry:
-                    add_results([result], RESULTS)
+                    add_to_ledger(RESULTS, [result])
                     write_page()
     return is_well
 
 
 def write_page() -> None:
     """Write the page from all runs that are kept."""
-    PAGE.write_text(render(read_results(RESULTS)), encoding="utf-8")
+    PAGE.write_text(render(read_ledger(RESULTS, Result)), encoding="utf-8")
 
 
 def is_as_it_should_be(line: Line, result: Result) -> bool:

@@ -1,13 +1,11 @@
-"""What runs found: one line of JSON a run, kept beside the page that is made of them."""
+"""What a run of a line found, with what a stranger needs to repeat it."""
 
-import json
 import os
 import platform
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import psutil
 
@@ -23,7 +21,7 @@ WRITTEN: Final = ("results.jsonl", "README.md", "soaks.jsonl", "soak.md")
 
 @dataclass(frozen=True)
 class Result:
-    """One run of a line, with what a stranger needs to repeat it."""
+    """One run of a line."""
 
     line: str
     servers: Servers
@@ -35,7 +33,7 @@ class Result:
     versions: str
     took_s: int
     counts: Counts
-    #: Why it is not added up: a run is never taken out.
+    #: Why it is not added up.
     left_out: str = ""
 
 
@@ -45,23 +43,6 @@ def result_of(
     """Return a run with this machine and day."""
     day = datetime.now(UTC).date().isoformat()
     return Result(line.name, servers, seed, jobs, day, commit, this_machine(), versions, round(took_s), counts)
-
-
-def read_results(path: Path = RESULTS) -> list[Result]:
-    """Read all runs."""
-    if not path.exists():
-        return []
-    return [_read(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def _read(written: dict[str, Any]) -> Result:
-    return Result(**(written | {"counts": Counts(**written["counts"])}))
-
-
-def add_results(results: Iterable[Result], path: Path = RESULTS) -> None:
-    """Add runs to those that are kept."""
-    with path.open("a", encoding="utf-8") as file:
-        file.writelines(json.dumps(asdict(result)) + "\n" for result in results)
 
 
 def this_machine() -> str:

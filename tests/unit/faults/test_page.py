@@ -1,7 +1,6 @@
 """The page of the fault table is made of the registry of lines and of what runs found, and of nothing else."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,8 @@ from tests.faults.histories.counting import Counts
 from tests.faults.table import command
 from tests.faults.table.lines import LINES
 from tests.faults.table.page import PAGE, render
-from tests.faults.table.results import Result, add_results, read_results
+from tests.faults.table.results import RESULTS, Result
+from tests.fixtures.ledgers import read_ledger
 
 
 def run(**counts: object) -> Result:
@@ -26,12 +26,12 @@ def row(page: str, name: str) -> list[str]:
 
 
 def test_the_page_is_what_the_results_give() -> None:
-    assert PAGE.read_text(encoding="utf-8") == render(read_results())
+    assert PAGE.read_text(encoding="utf-8") == render(read_ledger(RESULTS, Result))
 
 
 def test_every_result_is_of_a_line_of_the_registry() -> None:
-    assert {result.line for result in read_results()} <= LINES.keys()
-    assert all(result.servers in LINES[result.line].on for result in read_results())
+    assert {result.line for result in read_ledger(RESULTS, Result)} <= LINES.keys()
+    assert all(result.servers in LINES[result.line].on for result in read_ledger(RESULTS, Result))
 
 
 def test_runs_of_a_line_add_up() -> None:
@@ -88,11 +88,3 @@ def test_a_control_that_shows_nothing_fails_and_so_does_a_line_that_shows_someth
     assert command.is_as_it_should_be(replace(line, loses_board=True), run(gone=1))
     assert command.is_as_it_should_be(control, run(wrong=1))
     assert not command.is_as_it_should_be(control, run())
-
-
-def test_results_are_kept_one_a_line(tmp_path: Path) -> None:
-    kept = tmp_path / "results.jsonl"
-    assert read_results(kept) == []
-    add_results([run()], kept)
-    add_results([run(lost=2)], kept)
-    assert read_results(kept) == [run(), run(lost=2)]

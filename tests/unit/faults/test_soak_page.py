@@ -1,12 +1,12 @@
 """The page of soaks is made of what runs found, and of nothing else: a run is never taken out."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from tests.faults.histories.counting import Counts
 from tests.faults.soak.page import PAGE, render
-from tests.faults.soak.results import Soaked, add_soak, read_soaks
+from tests.faults.soak.results import SOAKS, Soaked
 from tests.faults.soak.slopes import Slope
+from tests.fixtures.ledgers import read_ledger
 
 SOAKED = Soaked(
     3600, 7, {"keys of the board": Slope(100.0, 2.0, -1.0, 3.0)}, 690, 20, Counts(submitted=90_885), {"calm": 3}, (),
@@ -16,15 +16,7 @@ GROWN = replace(SOAKED, seed=8, slopes={"keys of the board": Slope(100.0, 9.0, 1
 
 
 def test_the_page_is_what_the_runs_give() -> None:
-    assert PAGE.read_text(encoding="utf-8") == render(read_soaks())
-
-
-def test_runs_are_kept_one_a_line(tmp_path: Path) -> None:
-    kept = tmp_path / "soaks.jsonl"
-    assert read_soaks(kept) == []
-    for soaked in (SOAKED, GROWN):
-        add_soak(soaked, kept)
-    assert read_soaks(kept) == [SOAKED, GROWN]
+    assert PAGE.read_text(encoding="utf-8") == render(read_ledger(SOAKS, Soaked))
 
 
 def test_the_last_run_is_shown_whole_and_those_before_in_a_line_each() -> None:
