@@ -1,7 +1,7 @@
 """How each branch of a job ended, as a step that nobody runs holds it on the board."""
 
 from collections.abc import Collection, Iterator
-from typing import Annotated, Self, cast
+from typing import Annotated, Final, Self, cast
 
 from pydantic import Field
 from pydantic_core import from_json
@@ -43,6 +43,10 @@ class BranchEnding:
     def hits(self) -> tuple[KindHit, ...]:
         """What the branch found, best first."""
         return () if self.result is None else self.result.results
+
+
+#: How a branch ends that had not begun when the deadline of its job came.
+NOT_BEGUN: Final = BranchEnding(None, CUT, "deadline")
 
 
 def ending_of(verdict: Verdict) -> Outcome:

@@ -19,7 +19,7 @@ from querymill_shared.branches import ORIGINAL, step_in
 from querymill_shared.contracts.kinds import KindSearch
 from querymill_workers.dispatch.branch_board import BranchBoard
 from querymill_workers.dispatch.branches import READS, FlowOf, cut_short, go_on, run_in_branch
-from querymill_workers.dispatch.endings import BranchEnding, endings_in
+from querymill_workers.dispatch.endings import NOT_BEGUN, BranchEnding, endings_in
 from querymill_workers.dispatch.expanding.show import show_ranking, show_result
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.expansion.notes import WrittenNotes, search_in, texts_by_branch
@@ -133,6 +133,7 @@ def settle(picture: Picture, ports: Ports, *, request: KindSearch, flow_of_kind:
     endings = dict(endings_in(picture, (ORIGINAL, *texts)))
     for branch in (ORIGINAL, *texts):
         board = board_of(ports.board, branch, texts, request)
-        if branch not in endings and board.shown(picture).steps:
-            endings[branch] = cut_short(picture, board, ports, flow_of_kind)
+        if branch not in endings:
+            has_begun = board.shown(picture).steps
+            endings[branch] = cut_short(picture, board, ports, flow_of_kind) if has_begun else NOT_BEGUN
     ports.board.settle(picture.record.job_id, show_result(picture, endings, request, ports))

@@ -21,7 +21,7 @@ from querymill_shared.board import Board, Claim, Picture
 from querymill_shared.contracts.search import Search, branch_and_step
 from querymill_workers.dispatch.branch_board import BranchBoard
 from querymill_workers.dispatch.branches import READS, FlowOf, cut_short, go_on, run_in_branch
-from querymill_workers.dispatch.endings import BranchEnding, endings_in
+from querymill_workers.dispatch.endings import NOT_BEGUN, BranchEnding, endings_in
 from querymill_workers.dispatch.joint.show import says_enough, show_ranking, show_result
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.backoff import soonest_again_s
@@ -146,5 +146,5 @@ def settle(picture: Picture, ports: Ports, *, request: Search, flow_of_kind: Flo
         if branch not in endings:
             endings[branch] = cut_short(picture, board_of(ports.board, branch, request), ports, flow_of_kind)
     if not says_enough(endings, request):
-        endings |= dict.fromkeys(later, BranchEnding(None, CUT, "deadline"))
+        endings |= dict.fromkeys(later, NOT_BEGUN)
     ports.board.settle(picture.record.job_id, show_result(picture, endings, request))

@@ -1,6 +1,6 @@
 """Show: the files of a search, why they were found, what is missing, and what the search cost."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from querymill_shared.contracts.history import HISTORY
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.why_not import Absence
 from querymill_shared.values import value
+from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.in_chat import context_of, use_of
 from querymill_workers.jobs.stages import missing, stage, timing, used
 from querymill_workers.retrievers.files.notes import FileNotes, FileSearchNotes, FileStepNotes
@@ -35,7 +36,13 @@ from querymill_workers.retrievers.files.rules.relevance import (
 from querymill_workers.retrievers.files.search.choose import ChosenFiles
 from querymill_workers.retrievers.files.search.context import join_context
 from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis, analyze_query, meaning_of
-from querymill_workers.retrievers.files.search.rounds import EvaluatedFile, Round, evaluated_files, rounds_of
+from querymill_workers.retrievers.files.search.rounds import (
+    EvaluatedFile,
+    Round,
+    evaluated_files,
+    next_steps,
+    rounds_of,
+)
 from querymill_workers.vectors.rules.weights import explain_weight
 
 #: Files that an agent without this search would read whole.
@@ -130,7 +137,12 @@ def show_result(
     ports: FilePorts,
 ) -> FileResult:
     """Put the result together."""
-    lacking = (*missing_parts(picture), *shown.unread, *found_nothing(rounds, query))
+    lacking = (
+        *missing_parts(picture),
+        *never_begun(picture, rounds, request),
+        *shown.unread,
+        *found_nothing(rounds, query),
+    )
     asked, used_turns = context_of(request), use_of(request)
     return FileResult(
         job_id=picture.record.job_id,
@@ -281,6 +293,13 @@ def summary(round_: Round) -> RoundSummary:
         bands=counted(file.relevance for file in round_.files),
         gaps=round_.planned.gaps,
     )
+
+
+def never_begun(picture: Picture, rounds: Sequence[Round], request: FileSearch) -> Iterator[Degradation]:
+    """Name the steps that were to follow those that had closed when the deadline came."""
+    if picture.record.open_steps <= 0:
+        for place in next_steps(rounds, plans=request.mode == "iterative"):
+            yield Degradation(stage=str(place), reason=CUT, code="deadline")
 
 
 def missing_parts(picture: Picture) -> tuple[Degradation, ...]:

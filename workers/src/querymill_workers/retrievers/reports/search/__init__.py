@@ -130,7 +130,7 @@ def next_steps(found: FoundByBranches) -> Sequence[str]:
     picture, request = found.picture, found.request
     if found.missing_batches:
         return found.missing_batches
-    if request.why_not is not None and found.branches and all(step.name != WHY_NOT for step in picture.steps):
+    if found.lacks_why_not:
         return [WHY_NOT]
     step = writing.next_step(picture, request, has_sources=found.has_sources)
     return [] if step is None else [step]

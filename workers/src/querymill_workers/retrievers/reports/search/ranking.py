@@ -6,7 +6,7 @@ from functools import cached_property
 
 from querymill_shared.board import Picture
 from querymill_shared.branches import ORIGINAL
-from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.reports.search import WHY_NOT, ReportSearch
 from querymill_shared.contracts.rerank import batch_names, judges_batch, most_judged
 from querymill_shared.hits import BoardHit
 from querymill_workers.retrievers.reports.rules.fusion import QueryHit, decode_key, fuse
@@ -104,6 +104,12 @@ class FoundByBranches:
     def missing_batches(self) -> Sequence[str]:
         """The steps that rerank and are not added yet: one for each batch of hits, none if it was not asked for."""
         return [] if any(judges_batch(step.name) for step in self.picture.steps) else batch_names(self.judged)
+
+    @property
+    def lacks_why_not(self) -> bool:
+        """Whether the step is still to be added that says why a document is not among the hits."""
+        is_asked = self.request.why_not is not None and bool(self.branches)
+        return is_asked and all(step.name != WHY_NOT for step in self.picture.steps)
 
 
 def rank(

@@ -97,6 +97,8 @@ def missing_parts(found: FoundByBranches, ports: ReportPorts) -> Iterator[Degrad
         yield Degradation(stage=ORIGINAL, reason=cut, code="cut")
     if found.missing_batches:
         yield Degradation(stage=RERANK, reason=CUT, code="deadline")
+    if found.lacks_why_not:
+        yield Degradation(stage=WHY_NOT, reason=CUT, code="deadline")
     yield from unjudged(found.batches)
 
 
