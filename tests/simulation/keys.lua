@@ -285,6 +285,11 @@ function commands.SMEMBERS(key)
   return found
 end
 
+function commands.SISMEMBER(key, member)
+  local entry = find(key, 'set')
+  return entry and entry.v.of[text(member)] and 1 or 0
+end
+
 function commands.SCARD(key)
   local entry = find(key, 'set')
   return entry and #entry.v.names or 0

@@ -145,8 +145,9 @@ local function write(reply, parts)
   if kind == 'string' then
     parts[#parts + 1] = '$' .. #reply .. '\r\n' .. reply .. '\r\n'
   elseif kind == 'number' then
-    -- What is no number becomes the least integer, as on the server's own machine.
-    local whole = reply ~= reply and -2 ^ 63 or reply >= 0 and floor(reply) or math.ceil(reply)
+    -- What no integer of 64 bits can be becomes the least of them, as on the server's own machine.
+    local fits = reply >= -2 ^ 63 and reply < 2 ^ 63
+    local whole = not fits and -2 ^ 63 or reply >= 0 and floor(reply) or math.ceil(reply)
     parts[#parts + 1] = format(':%.0f\r\n', whole)
   elseif reply == true then
     parts[#parts + 1] = ':1\r\n'

@@ -3,6 +3,7 @@
 import importlib
 import logging
 import random
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -78,6 +79,8 @@ class Schedule:
             self.scheduler.run(PATIENCE_S * SECOND, self._is_over)
         except OutOfSteps as error:
             broken.append(Broken("comes to an end", str(error)))
+        except Exception as error:  # noqa: BLE001  # one schedule must not cost those after it
+            broken.append(Broken("no thread ends of an error", "".join(traceback.format_exception(error))))
         if not broken:
             broken += self.budget.broken()
             broken += endings.broken_at_end(

@@ -1,5 +1,6 @@
 """The model of the keys does what a real server does: on chance commands, and under the board's own scripts."""
 
+import platform
 import re
 import time
 from collections.abc import Sequence
@@ -49,6 +50,7 @@ COMMANDS: Final = st.one_of(
     _of("HINCRBY", KEYS, NAMES, "3"),
     _of("HKEYS", KEYS), _of("HVALS", KEYS), _of("HGETALL", KEYS), _of("HLEN", KEYS),
     _of("SADD", KEYS, NAMES, NAMES), _of("SREM", KEYS, NAMES), _of("SMEMBERS", KEYS), _of("SCARD", KEYS),
+    _of("SISMEMBER", KEYS, NAMES),
     _of("LPUSH", KEYS, NAMES, NAMES), _of("RPUSH", KEYS, NAMES), _of("LLEN", KEYS), _of("LRANGE", KEYS, PLACES, PLACES),
     _of("LREM", KEYS, PLACES, NAMES), _of("RPOP", KEYS, "2"), _of("RPOP", KEYS),
     _of("ZADD", KEYS, NUMBERS, NAMES), _of("ZADD", KEYS, "NX", NUMBERS, NAMES), _of("ZINCRBY", KEYS, "2", NAMES),
@@ -166,6 +168,14 @@ def test_it_writes_and_reads_json_as_a_server(value: str, model: Model, real: re
     model.load(program, program)
     written, expected = model.ask("EVALSHA", program, 0), real.eval(program, 0)
     assert sorted(written) == sorted(str(expected))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the processor says what a number beyond 64 bits becomes")
+@pytest.mark.parametrize("number", ["1/0", "-1/0", "0/0", "1e300", "-1e300", "2^63", "2^62", "-2^63", "-1.5", "1.5"])
+def test_a_number_that_a_script_returns_is_that_of_a_server(number: str, model: Model, real: redis.Redis) -> None:
+    program = f"return {{{number}}}"
+    model.load(program, program)
+    assert model.ask("EVALSHA", program, 0) == real.eval(program, 0)
 
 
 class ModelBoard(ValkeyBoard):

@@ -29,5 +29,25 @@ def test_a_seed_gives_the_same_schedule_in_every_process_and_place() -> None:
     assert first == second[2:]
 
 
+ONE_THAT_RAISES = """
+from tests.simulation.plans import plan_of
+from tests.simulation.schedule import Schedule, simulating
+from tests.simulation.scheduler import Process
+from tests.simulation.threads import under
+with simulating() as settings:
+    schedule = Schedule(plan_of(3), settings)
+    with under(schedule.scheduler):
+        schedule.scheduler.spawn(Process("odd"), lambda: 1 / 0, "odd", after=1_000)
+        print([broken.promise for broken in schedule.run().broken])
+"""
+
+
+def test_an_error_that_ends_a_thread_breaks_a_promise_of_its_schedule_alone() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", ONE_THAT_RAISES], cwd=ROOT, capture_output=True, text=True, check=True
+    )  # fmt: skip
+    assert ran.stdout == "['no thread ends of an error']\n"
+
+
 #: Schedules of one part.
 PART = 500

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from querymill_shared.board import Board, ValkeyBoard, Verdict, keys
+from querymill_shared.board import Board, ValkeyBoard, Verdict, exchanges, keys
 from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest
@@ -98,6 +98,31 @@ def test_a_key_takes_no_memory_after_its_job(settings: Settings, request_: JobRe
         done(board, job_id)
         time.sleep(RESULT_TTL + 0.25)
         assert list(server.scan_iter("*idem*")) == []
+
+
+def submit_without_saying_so(board: ValkeyBoard, settings: Settings) -> str:
+    """Submit a search as a process does that dies after its job was accepted, and before it says so of the key."""
+    exchange = exchanges.submit(SEARCH, settings, SubmitOptions(idempotency_key=KEY))
+    asked = next(exchange)
+    while asked[0].script != "keep":
+        asked = exchange.send(board._run_all(asked))
+    return str(asked[0].args[0])
+
+
+def test_the_key_of_an_ended_job_leads_to_it_though_its_submitter_died(board: ValkeyBoard, settings: Settings) -> None:
+    first = submit_without_saying_so(board, settings)
+    done(board, first)
+    assert board.submit(SEARCH, SubmitOptions(idempotency_key=KEY)) == (first, False)
+
+
+def test_a_key_that_led_to_a_job_goes_on_to_though_its_submitter_died(
+    board: ValkeyBoard, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchanges, "RESERVATION_MS", 300)
+    first = submit_without_saying_so(board, settings)
+    for _ in range(2):
+        assert board.submit(SEARCH, SubmitOptions(idempotency_key=KEY)) == (first, False)
+        time.sleep(0.4)
 
 
 #: What another program may write where a key says which job it belongs to.

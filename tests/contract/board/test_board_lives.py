@@ -150,6 +150,23 @@ def test_a_planned_stop_is_no_death(board: Board) -> None:
     assert board.counts().leases_lost == 0
 
 
+def test_a_process_that_was_stopped_claims_nothing_more_whatever_it_has_on_its_way(board: Board) -> None:
+    job_id = submitted(board)
+    board.claim_steps(job_id, "original", life=A, limit=1)
+    for _ in range(2):
+        board.release_life(A, planned=True)
+        assert board.claim_steps(job_id, "original", life=A, limit=9) == Claims()
+        assert board.claim_steps(job_id, "hyde", life=A, limit=9) == Claims()
+    assert board.claim_steps(job_id, "original", life=B, limit=1).held
+    assert board.claim_steps(job_id, "hyde", life="a@host#2", limit=1).held
+
+
+def test_a_process_that_was_taken_for_dead_may_go_on(board: Board) -> None:
+    job_id = submitted(board)
+    board.release_life(A)
+    assert board.claim_steps(job_id, "original", life=A, limit=1).held
+
+
 def test_what_a_living_process_holds_without_knowing_is_put_back_and_no_death(board: Board) -> None:
     job_id = submitted(board)
     kept, *_ = board.claim_steps(job_id, "hyde", life=A, limit=2).held

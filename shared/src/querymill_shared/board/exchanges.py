@@ -50,6 +50,12 @@ class _Submission:
             bells=ringing.bells_of(job_id, self.request) if self.rings else (),
         )
 
+    def keep(self, job_id: str, digest: str) -> ScriptCall[str]:
+        """Note of its idempotency key, which was reserved, that the job is on the board."""
+        deadline, result_ttl_s = self.request.deadline, self.settings.querymill_result_ttl_s
+        ttl_s = None if deadline is None else deadline + result_ttl_s
+        return submitting.keep(self.request, self.options, job_id, digest, ttl_s=ttl_s)
+
 
 def submit(
     request: JobRequest, settings: Settings, options: SubmitOptions = PLAIN, *, rings: bool = False,
@@ -80,18 +86,17 @@ def submit(
 
 def _submit_joined(submission: _Submission, shard: str) -> Exchange[Submitted]:
     """Accept a job that may be joined. Its shard is that of its fingerprint, unless one is given."""
-    request, options, settings = submission.request, submission.options, submission.settings
+    options, settings = submission.options, submission.settings
     digest = fingerprint_of(submission.written)
     job_id = keys.new_job_id(shard or digest)
     if options.idempotency_key is not None:
-        job_id, is_there = yield from _reserve(job_id, digest, request, options)
+        job_id, is_there = yield from _reserve(submission, job_id, digest)
         if is_there:
             return Submitted(job_id, is_replayed=True)
     (job,) = yield [submission.accept(job_id)]
     if options.idempotency_key is None:
         return job  # type: ignore[no-any-return]  # what a call returns is known where it is read
-    ttl_s = None if request.deadline is None else request.deadline + settings.querymill_result_ttl_s
-    (holder,) = yield [submitting.keep(request, options, job_id, digest, ttl_s=ttl_s)]
+    (holder,) = yield [submission.keep(job_id, digest)]
     if holder != job_id:
         # This process was so slow that its reservation expired, and another one has submitted the job.
         yield from settle(job_id, Verdict("cancelled", reason="submitted twice"), settings)
@@ -137,9 +142,9 @@ def _supersede(submission: _Submission, job_id: str) -> Exchange[tuple[Ended, ..
     return tuple(ended)
 
 
-def _reserve(job_id: str, digest: str, request: JobRequest, options: SubmitOptions) -> Exchange[tuple[str, bool]]:
+def _reserve(submission: _Submission, job_id: str, digest: str) -> Exchange[tuple[str, bool]]:
     """Reserve a key for a job. Return the id of the job that has the key, and whether it is on the board."""
-    void = ""
+    request, options, void = submission.request, submission.options, ""
     while True:
         (known,) = yield [
             submitting.reserve(request, options, job_id, digest, reservation_ms=RESERVATION_MS, void=void)
@@ -151,6 +156,8 @@ def _reserve(job_id: str, digest: str, request: JobRequest, options: SubmitOptio
         if is_there or coming:
             if first != digest:
                 raise IdempotencyConflict(options.idempotency_key or "", prior)
+            if is_there and coming:
+                yield [submission.keep(prior, digest)]  # the one that reserved the key may have died
             # If it is not there yet, submit it for the one that reserved the key. The board accepts it once.
             return prior, is_there
         void = known

@@ -24,6 +24,8 @@ CLAIM_LOST = "the reply to its claim was lost"
 #: A process that was silent for this share of a lease is dead. Others look eight times per lease, so that on average it
 #: takes one lease to notice.
 SILENT: Final = 15 / 16
+#: For so long a process that stops may have a claim on its way, in seconds.
+ENDING_S: Final = 600.0
 #: A worker process that was not heard of for this long, in seconds, is taken for dead. It beats about once a second.
 ALIVE_S = 5.0
 
@@ -155,10 +157,15 @@ def worker_life(life: str, described: str, beat_age_s: float, *, beat_at: float 
     )
 
 
-def release_life(shard: str, life: str, *, planned: bool) -> ScriptCall[list[tuple[str, str]]]:
-    """Put back the steps of one shard that an ended worker process held. Return their jobs and names."""
+def release_life(
+    shard: str, life: str, *, planned: bool, is_over: bool = False
+) -> ScriptCall[list[tuple[str, str]]]:  # fmt: skip
+    """Put back the steps of one shard that an ended worker process held. Return their jobs and names.
+
+    A life that ``is_over`` claims none there any more, whatever it has on its way.
+    """
     counter, reason = ("pauses", WORKER_STOPPED) if planned else ("deaths", WORKER_DIED)
-    return _put_back(shard, life, counter, reason, kept=(), held_for_s=0.0)
+    return _put_back(shard, life, counter, reason, over_for_s=ENDING_S if is_over else 0.0)
 
 
 def put_back_lost(
@@ -169,14 +176,21 @@ def put_back_lost(
 
 
 def _put_back(
-    shard: str, life: str, counter: str, reason: str, *, kept: Iterable[Claim], held_for_s: float
+    shard: str,
+    life: str,
+    counter: str,
+    reason: str,
+    *,
+    kept: Iterable[Claim] = (),
+    held_for_s: float = 0.0,
+    over_for_s: float = 0.0,
 ) -> ScriptCall[list[tuple[str, str]]]:
     start = keys.prefix(shard)
     members = [f"{claim.job_id} {claim.step} {claim.attempt}" for claim in kept if claim.job_id[:1] == shard]
     return ScriptCall(
         "put_back",
         [keys.held(shard, life), start + "due"],
-        [start, reason, counter, int(held_for_s * 1000), *members],
+        [start, reason, counter, int(held_for_s * 1000), int(over_for_s * 1000), *members],
         lambda returned: [(job_id, step) for job_id, step in returned],
     )
 

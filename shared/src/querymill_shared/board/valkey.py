@@ -187,11 +187,8 @@ class ValkeyBoard(SweptBoard):
     def release_life(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
         """See `Board.release_life`. If it was elected to sweep, it makes room for others."""
         beat_at = None if planned else run_command(self._client, ("ZSCORE", keys.WORKERS, life))
-        put_back = [
-            step
-            for steps in self._run_all([lives.release_life(shard, life, planned=planned) for shard in keys.SHARDS])
-            for step in steps
-        ]
+        asked = [lives.release_life(shard, life, planned=planned, is_over=planned) for shard in keys.SHARDS]
+        put_back = [step for steps in self._run_all(asked) for step in steps]
         self.withdraw(life)
         self._run(lives.drop(life, beat_at=None if beat_at is None else float(beat_at)))
         return put_back

@@ -25,6 +25,8 @@ end
 -- this key on one server. The others answer with an error: there each shard has a clock of its own, and no versions. So all writes
 -- are in the slot of this key: see exchanges.py.
 local CLOCK = 'qm:{0}:clock'
+-- Among what a life holds: it has ended, and claims nothing more.
+local OVER = 'over'
 
 -- The whole fleet uses one clock, the board's, in µs. It is the server's, but it never goes back: if that does, the board's
 -- clock goes on from where it was, by 1 % too slowly until the server's has caught up. A script runs at one moment.

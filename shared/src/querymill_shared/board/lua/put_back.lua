@@ -3,15 +3,12 @@
 -- are the ones that it has held for some time and does not keep: it never heard that it claimed them.
 -- A malformed entry is passed over: it must not keep the other steps from being put back.
 -- KEYS held due
--- ARGV key_prefix event_reason counter(deaths|pauses|outages) held_for_ms kept_member...
+-- ARGV key_prefix event_reason counter(deaths|pauses|outages) held_for_ms over_for_ms kept_member...
 local held, due = unpack(KEYS)
-if redis.call('TYPE', held).ok ~= 'set' then
-  redis.call('DEL', held)
-  return {}
-end
-local now, found, held_for = now_ms(), {}, tonumber(ARGV[4])
+if redis.call('TYPE', held).ok ~= 'set' then redis.call('DEL', held) end
+local now, found, held_for, over_for = now_ms(), {}, tonumber(ARGV[4]), tonumber(ARGV[5])
 local kept = {}
-for i = 5, #ARGV do kept[ARGV[i]] = true end
+for i = 6, #ARGV do kept[ARGV[i]] = true end
 
 -- Return true if the step is to stay where it is, because it was claimed a moment ago.
 local function put_back(id, step, attempt)
@@ -38,5 +35,10 @@ for _, member in ipairs(redis.call('SMEMBERS', held)) do
     local is_sound, stays = pcall(put_back, id, step, attempt)
     if not (id and is_sound and stays) then redis.call('SREM', held, member) end
   end
+end
+-- What it has on its way claims nothing any more: nobody would put that back.
+if over_for > 0 then
+  redis.call('SADD', held, OVER)
+  redis.call('PEXPIRE', held, over_for)
 end
 return found
