@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.faults.soak.results import Soaked
-from tests.faults.soak.run import BRIEF, WARM_UP
+from tests.faults.soak.run import WARM_UP
 from tests.faults.soak.slopes import FLAT, Slope
 
 PAGE: Final = Path(__file__).parents[1] / "soak.md"
@@ -21,10 +21,11 @@ def render(soaks: Sequence[Soaked]) -> str:
     return _PAGE.format(
         minutes=soaked.seconds / 60, seed=soaked.seed, samples=soaked.samples, missed=soaked.missed,
         counts=soaked.counts, warm_up=WARM_UP, flat=FLAT,
-        brief=", ".join(f"`{name}={value}`" for name, value in BRIEF.items()),
+        brief=", ".join(f"`{name}={value}`" for name, value in soaked.settings.items()),
         faults=", ".join(f"{name}: {times}" for name, times in sorted(soaked.faults.items())),
         table="\n".join([_HEAD, *(_row(name, slope) for name, slope in soaked.slopes.items())]),
         breaches=f"\n{breaches}" if breaches else "",
+        remark=f"\n{soaked.remark}\n" if soaked.remark else "",
         not_brought_about=_listed(soaked.not_brought_about),
         machine=soaked.machine, versions=soaked.versions, commit=soaked.commit, day=soaked.day,
         before="\n".join(["\n## Runs before", "", *before, ""]) if before else "",

@@ -26,6 +26,8 @@ class Soaked:
     commit: str
     day: str
     machine: str
+    #: What differs from the settings that are shipped.
+    settings: dict[str, str]
     #: What somebody found out about it afterwards.
     remark: str = ""
 

@@ -33,7 +33,7 @@ from tests.fixtures.trees import present_commit
 #: What a fleet keeps for hours or days is kept for so long here: it is level within the run.
 BRIEF: Final = {
     "QUERYMILL_RESULT_TTL_S": "60", "QUERYMILL_VECTOR_TTL_S": "60", "QUERYMILL_EXPANSION_TTL_S": "60",
-    "QUERYMILL_TRAILS": "500",
+    "QUERYMILL_TRAILS": "5000",
 }  # fmt: skip
 #: Seconds between two samples, and between two faults.
 SAMPLE_S: Final = 5.0
@@ -80,7 +80,7 @@ def soak(*, minutes: float, seed: int, out: Path) -> Soaked:
     counts = count(run.recorder.history)
     return Soaked(
         minutes * 60, seed, slopes, len(watch.seconds), watch.missed, counts, dict(Counter(inflicted)),
-        tuple(run.broken), versions, commit, datetime.now(UTC).date().isoformat(), this_machine(),
+        tuple(run.broken), versions, commit, datetime.now(UTC).date().isoformat(), this_machine(), BRIEF,
     )  # fmt: skip
 
 

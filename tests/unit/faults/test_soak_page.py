@@ -10,7 +10,7 @@ from tests.fixtures.ledgers import read_ledger
 
 SOAKED = Soaked(
     3600, 7, {"keys of the board": Slope(100.0, 2.0, -1.0, 3.0)}, 690, 20, Counts(submitted=90_885), {"calm": 3}, (),
-    "Valkey 9", "abc", "2026-11-28", "2 cores",
+    "Valkey 9", "abc", "2026-11-28", "2 cores", {"QUERYMILL_TRAILS": "5000"},
 )  # fmt: skip
 GROWN = replace(SOAKED, seed=8, slopes={"keys of the board": Slope(100.0, 9.0, 1.0, 12.0)}, remark="Found out why.")
 
@@ -25,4 +25,5 @@ def test_the_last_run_is_shown_whole_and_those_before_in_a_line_each() -> None:
     assert "| keys of the board | 100.0 | +2.00 | -1.00 to +3.00 | yes |" in page
     before = "| 90,885 | 0 | 0 | 0 | 0 | 0 | keys of the board (+9.00 an hour) | Found out why. |"
     assert f"| 2026-11-28 | `abc` | 8 | 60 {before}" in page
+    assert "(`QUERYMILL_TRAILS=5000`)" in page
     assert "Runs before" not in render([SOAKED])
