@@ -12,8 +12,11 @@ from tests.faults.table.stage import Stage
 MB: Final = 1_000_000
 _OF_POSTGRES: Final = """
 SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
-       pg_database_size(current_database()) AS disk
+       pg_database_size(current_database()) AS disk,
+       pg_total_relation_size('document_versions') + pg_total_relation_size('tombstones') AS tombstones
 """
+#: What grows for eight days, by a few hundred bytes for each document that is dropped, and is level then.
+TOMBSTONES: Final = "tombstones in PostgreSQL, MB"
 
 
 @dataclass
@@ -64,5 +67,9 @@ class Watch:
         with self.stage.database() as database:
             row = database.execute(_OF_POSTGRES).fetchone()
         assert row is not None
-        connections, disk = row
-        return {"connections of PostgreSQL": float(connections), "disk of PostgreSQL, MB": float(disk) / MB}
+        connections, disk, tombstones = row
+        return {
+            "connections of PostgreSQL": float(connections),
+            "disk of PostgreSQL without tombstones, MB": float(disk - tombstones) / MB,
+            TOMBSTONES: float(tombstones) / MB,
+        }

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tests.faults.histories.counting import Counts
+from tests.faults.soak.figures import TOMBSTONES
 from tests.faults.soak.page import PAGE, render
 from tests.faults.soak.results import SOAKS, Soaked
 from tests.faults.soak.slopes import Slope
@@ -17,6 +18,12 @@ GROWN = replace(SOAKED, seed=8, slopes={"keys of the board": Slope(100.0, 9.0, 1
 
 def test_the_page_is_what_the_runs_give() -> None:
     assert PAGE.read_text(encoding="utf-8") == render(read_ledger(SOAKS, Soaked))
+
+
+def test_tombstones_may_grow() -> None:
+    kept = replace(GROWN, slopes={TOMBSTONES: Slope(1.0, 0.5, 0.4, 0.6)})
+    assert (GROWN.growing, kept.growing) == (("keys of the board",), ())
+    assert f"| {TOMBSTONES} | 1.0 | +0.50 | +0.40 to +0.60 | after eight days |" in render([kept])
 
 
 def test_the_last_run_is_shown_whole_and_those_before_in_a_line_each() -> None:
