@@ -56,7 +56,7 @@ def row_of(runs: Sequence[Run]) -> tuple[str, ...]:
         f"{sum(map(len, seeds)):,}",
         ", ".join(f"{each.start:,} to {each.stop - 1:,}" for each in seeds),
         f"{sum(run.calls for run in runs):,}",
-        f"{len(failed)}{': seeds ' + ', '.join(map(str, failed[:20])) if failed else ''}",
+        f"{len(failed)}{': seeds ' + ', '.join(map(str, failed[:100])) if failed else ''}",
         f"{spent_s / 3600:.1f} h, {1000 * spent_s / max(1, sum(len(run.seeds) for run in runs)):.0f} ms a schedule",
         _first_to_last([run.commit for run in runs]),
         _first_to_last([run.day for run in runs]),
