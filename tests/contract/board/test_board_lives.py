@@ -157,6 +157,8 @@ def test_a_process_that_was_stopped_claims_nothing_more_whatever_it_has_on_its_w
         board.release_life(A, planned=True)
         assert board.claim_steps(job_id, "original", life=A, limit=9) == Claims()
         assert board.claim_steps(job_id, "hyde", life=A, limit=9) == Claims()
+    board.release_life(A)  # as others do if its last beat came after it had withdrawn
+    assert board.claim_steps(job_id, "original", life=A, limit=9) == Claims()
     assert board.claim_steps(job_id, "original", life=B, limit=1).held
     assert board.claim_steps(job_id, "hyde", life="a@host#2", limit=1).held
 

@@ -15,8 +15,8 @@ SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backe
        pg_database_size(current_database()) AS disk,
        pg_total_relation_size('document_versions') + pg_total_relation_size('tombstones') AS tombstones
 """
-#: What grows for eight days, by a few hundred bytes for each document that is dropped, and is level then.
-TOMBSTONES: Final = "tombstones in PostgreSQL, MB"
+#: A part of the disk, which grows for eight days, by a few hundred bytes for each document that is dropped.
+TOMBSTONES: Final = "of these, tombstones, MB"
 
 
 @dataclass
@@ -70,6 +70,6 @@ class Watch:
         connections, disk, tombstones = row
         return {
             "connections of PostgreSQL": float(connections),
-            "disk of PostgreSQL without tombstones, MB": float(disk - tombstones) / MB,
+            "disk of PostgreSQL, MB": float(disk) / MB,
             TOMBSTONES: float(tombstones) / MB,
         }

@@ -34,5 +34,5 @@ class Soaked:
 
     @property
     def growing(self) -> tuple[str, ...]:
-        """The figures that were not flat, but for one that is meant to grow for longer than a run."""
+        """The figures that were not flat. Tombstones are a part of one that is judged as a whole."""
         return tuple(name for name, slope in self.slopes.items() if not slope.is_flat and name != TOMBSTONES)

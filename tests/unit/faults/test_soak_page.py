@@ -20,7 +20,7 @@ def test_the_page_is_what_the_runs_give() -> None:
     assert PAGE.read_text(encoding="utf-8") == render(read_ledger(SOAKS, Soaked))
 
 
-def test_tombstones_may_grow() -> None:
+def test_tombstones_are_judged_as_a_part_of_the_disk() -> None:
     kept = replace(GROWN, slopes={TOMBSTONES: Slope(1.0, 0.5, 0.4, 0.6)})
     assert (GROWN.growing, kept.growing) == (("keys of the board",), ())
     assert f"| {TOMBSTONES} | 1.0 | +0.50 | +0.40 to +0.60 | after eight days |" in render([kept])

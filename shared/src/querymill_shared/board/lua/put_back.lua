@@ -31,7 +31,7 @@ end
 
 for _, member in ipairs(redis.call('SMEMBERS', held)) do
   local id, step, attempt = string.match(member, '^(%S+) (%S+) (%d+)$')
-  if not kept[member] then
+  if member ~= OVER and not kept[member] then
     local is_sound, stays = pcall(put_back, id, step, attempt)
     if not (id and is_sound and stays) then redis.call('SREM', held, member) end
   end
