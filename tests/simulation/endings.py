@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tests.simulation.asks import Asked, beside, document_of
+from querymill_shared.board.submitting import key_of
+from tests.simulation.asks import Asked, beside, document_of, options_of, request_of
 from tests.simulation.faults import Troubles
 from tests.simulation.plans import Fault
 from tests.simulation.poisons import Death
@@ -53,7 +54,7 @@ def broken_at_end(
     asked = [each for each in asked if each.job_id not in histories.spoiled]
     firsts = [each for each in firsts if each.job_id not in histories.spoiled]
     return [
-        *_shut_out(asked),
+        *_shut_out(asked, histories),
         *_not_ended(asked, histories, troubles),
         *_late(asked, histories, troubles, GRACE_S + excused_s),
         *_held_up(asked, histories, troubles, held_up_s),
@@ -70,10 +71,11 @@ def is_lost(asked: Asked, troubles: Troubles) -> bool:
     return any(asked.asked_at <= until and (asked.accepted_at or 0) >= since for since, until in troubles.lost)
 
 
-def _shut_out(asked: Sequence[Asked]) -> Iterator[Broken]:
-    """Nothing that another program writes has the board refuse what callers ask for."""
+def _shut_out(asked: Sequence[Asked], histories: Histories) -> Iterator[Broken]:
+    """Nothing that another program writes has the board refuse what callers ask for, unless their key leads to that."""
     for each in asked:
-        if each.refused == "ResponseError" and each.accepted_at is None:
+        key = each.ask.key and key_of(request_of(each.ask), options_of(each.ask))
+        if each.refused == "ResponseError" and each.accepted_at is None and key not in histories.spoiled_keys:
             yield Broken("no element shuts the door", f"{each.ask} was answered with an error of the server")
 
 
@@ -191,7 +193,7 @@ def _writes(asked: Sequence[Asked], histories: Histories) -> Iterator[Write]:
             done_at = float("inf") if job.done_at is None else job.done_at
             for subject in beside(each.ask.subject) if kind == "drop_all" else [each.ask.subject]:
                 content = each.ask.content if kind == "ingest" else None
-                yield Write(subject, content, each.asked_at, accepted_by, done_at, job.done_at is not None)
+                yield Write(subject, content, each.asked_at, accepted_by, done_at, job.was_done)
 
 
 def _is_replaced(write: Write, writes: Sequence[Write], *, by: float) -> Write | None:

@@ -21,6 +21,7 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.heartbeat import HeartbeatThread
 from querymill_workers.observe import SHUTDOWN_S
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
+from querymill_workers.versions.ports import version_floor
 from tests.simulation import threads
 from tests.simulation.faults import Troubles
 from tests.simulation.poisons import MortalHeartbeat, Poisons
@@ -61,7 +62,7 @@ class Worker:
         stored: list[Ports] = []
 
         def largest_stored(at_least_us: int) -> int:
-            return max(each.largest_version(at_least_us) for each in (stored[0].versions, stored[0].conversations))
+            return version_floor(stored[0].versions, stored[0].conversations, at_least_us)
 
         board = ValkeyBoard(client, self._settings, on_end=_quiet, largest_stored=largest_stored)
         heartbeat = MortalHeartbeat(

@@ -42,7 +42,8 @@ class JobHistory:
     #: When it was dead and opened again (µs), and what it had told until then.
     reopened: list[int] = field(default_factory=list)
     former_events: list[list[str]] = field(default_factory=list)
-    #: When it was done first, and with which result.
+    #: Whether it was done once; when that was first, and with which result, unless the board has lost it.
+    was_done: bool = False
     done_at: int | None = None
     result: str = ""
 
@@ -54,8 +55,9 @@ class Histories:
         self._ask = ask
         self._lease_us = int(lease_s * SECOND) - 2_000  # times of events are whole milliseconds
         self.jobs: dict[str, JobHistory] = {}
-        #: The jobs that another program wrote over: nothing is promised of them.
+        #: The jobs that another program wrote over, and their idempotency keys: nothing is promised of them.
         self.spoiled: set[str] = set()
+        self.spoiled_keys: set[str] = set()
         self.now = 0
         self.broken: list[Broken] = []
 
@@ -78,11 +80,15 @@ class Histories:
         """Go on with what the board holds now: it has lost what came later."""
         ask = self._ask
         for job_id, job in self.jobs.items():
+            if job_id in self.spoiled:
+                continue
             stem = f"qm:{{{job_id[0]}}}:{job_id}:"
             state = ask("HGET", stem + "job", "state")
             job.is_gone, job.state = state is None, state or job.state
-            kept = {entry[0] for entry in ask("XRANGE", stem + "events", "-", "+")}
-            job.events = [event for event in job.events if event[0] in kept]
+            if state != "done":
+                job.done_at, job.result = None, ""
+            # If it was opened again since, these are those of before.
+            job.events = [(entry[0], entry[1][1]) for entry in ask("XRANGE", stem + "events", "-", "+")]
             job.ends = sum(event in LAST for _, event in job.events)
             job.closed.clear()
             job.lost_closed |= job.told_closed
@@ -102,7 +108,11 @@ class Histories:
         leader = self._ask("HGET", f"{stem}{job_id}:job", "leader")
         work = leader if isinstance(leader, str) else job_id
         callers = self._ask("SMEMBERS", f"{stem}{work}:callers")
-        self.spoiled |= {job_id, work, *(callers if isinstance(callers, list) else ())}
+        spoiled = {job_id, work, *(callers if isinstance(callers, list) else ())}
+        self.spoiled |= spoiled
+        for each in spoiled:
+            found = self._ask("HMGET", f"{stem}{each}:job", "idempotency", "key")
+            self.spoiled_keys |= set(found if isinstance(found, list) else ())
 
     def _event(self, job_id: str, event_id: str, event: str, body: str) -> None:
         job = self.jobs.setdefault(job_id, JobHistory(began=self.now))
@@ -159,6 +169,7 @@ class Histories:
 
     def _done(self, job_id: str, job: JobHistory, body: str) -> None:
         """What is complete lacks no step."""
+        job.was_done = True
         if job.done_at is None:
             job.done_at, job.result = self.now, self.result_of(job_id)
         read = self._ask("HGETALL", f"qm:{{{job_id[0]}}}:{job_id}:steps")

@@ -34,8 +34,8 @@ _OF_EACH_KIND: Final = ("documents", "vectors")
 _READS: Final = (
     "stored", "holds", "whole", "ids", "list", "count", "revisions", "collections", "cards", "search", "waiting",
     "unembedded", "measured", "texts", "indexed", "chunks", "pending", "still_", "lacking", "worth", "is_", "refused",
-    "sample", "retriever", "kind", "largest_version", "ranked", "rank", "find", "length", "statistics", "look", "known",
-    "show", "titles", "get", "of", "vectors", "bm25", "has",
+    "sample", "retriever", "kind", "largest_version", "now", "ranked", "rank", "find", "length", "statistics", "look",
+    "known", "show", "titles", "get", "of", "vectors", "bm25", "has",
 )  # fmt: skip
 _PURE: Final = ("retriever", "kind", "dimensions", "model")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from querymill_shared.board import Board, Outcome, Verdict
+from querymill_shared.board import Board, Outcome, Verdict, keys
 from querymill_shared.board.calls import READABLE_MS
 from querymill_shared.board.connections import open_commands
 from querymill_shared.board.erasure import Scrubbed
@@ -202,6 +202,18 @@ def test_a_key_of_another_type_is_passed_over(settings: Settings) -> None:
         job_id = begin(board)
         assert [job.job_id for job in board.jobs_of("acme")] == [job_id]
         assert board.erase_jobs([job_id]) == 1
+
+
+@pytest.mark.parametrize("written", ["x", "7", f"[{CANARY}", b"\xff"])
+def test_what_another_program_wrote_as_a_result_is_read_as_text(settings: Settings, written: str | bytes) -> None:
+    with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as client:
+        job_id = begin(board)
+        board.settle(job_id, Verdict("done", result="{}"))
+        (result,) = keys.of_job(job_id, "result")
+        client.set(result, written)
+        kept = board.kept_of([job_id])[job_id]
+        assert kept.result == ""
+        assert (CANARY in kept.rest) == (CANARY in str(written))
 
 
 WRITE = DropDocuments(collection="acme", retriever="messages", ids=(CANARY,))

@@ -2,20 +2,27 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
-from querymill_shared.board import Board, ValkeyBoard, Verdict, keys
+from querymill_shared.board import Board, ValkeyBoard, Verdict, exchanges, keys
 from querymill_shared.board.counts import read_label_counts
+from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.labelling import key_mark, label_mark, marked
+from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.submit_options import SubmitOptions
+from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, on_both_servers
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
 TURN = SubmitOptions(supersedes={"session": "42"})
+KEYED = SubmitOptions(idempotency_key="once", supersedes={"session": "42"})
 
 
 def asked(number: int, **fields: str) -> ReportSearch:
@@ -115,11 +122,40 @@ def test_a_turn_that_is_not_accepted_cancels_nothing(board: Board) -> None:
 
 
 def test_a_turn_that_is_sent_again_cancels_nothing(board: Board) -> None:
-    sent = SubmitOptions(idempotency_key="once", supersedes={"session": "42"})
-    first, _ = board.submit(asked(1), sent)
+    first, _ = board.submit(asked(1), KEYED)
     later, _ = board.submit(asked(2), labelled(session="42"))
-    assert board.submit(asked(1), sent) == (first, False)
+    assert board.submit(asked(1), KEYED) == (first, False)
     assert (state_of(board, first), state_of(board, later)) == ("queued", "queued")
+
+
+def accepted_only(board: ValkeyBoard, settings: Settings, number: int) -> tuple[Exchange[Submitted], Sequence[Any]]:
+    """Submit a turn until it is accepted, and no further. Return the rest, and what it is to be sent next."""
+    exchange = exchanges.submit(asked(number), settings, KEYED)
+    calls = next(exchange)
+    while calls[0].script != "accept_turn":
+        calls = exchange.send(board._run_all(calls))
+    return exchange, calls
+
+
+def test_a_turn_that_is_sent_again_does_what_its_submitter_died_before(board: ValkeyBoard, settings: Settings) -> None:
+    former, _ = board.submit(asked(1), TURN)
+    accepted_only(board, settings, 2)
+    first, starts_work = board.submit(asked(2), KEYED)
+    assert not starts_work
+    assert (state_of(board, former), state_of(board, first)) == ("cancelled", "queued")
+
+
+def test_a_turn_that_is_sent_again_or_refused_does_not_end_one_that_is_on_its_way(
+    board: ValkeyBoard, settings: Settings
+) -> None:
+    exchange, calls = accepted_only(board, settings, 1)
+    first, _ = board.submit(asked(1), KEYED)
+    with pytest.raises(IdempotencyConflict):
+        board.submit(asked(2), KEYED)
+    with suppress(StopIteration):
+        while True:
+            calls = exchange.send(board._run_all(calls))
+    assert state_of(board, first) == "queued"
 
 
 @pytest.mark.parametrize("is_same", [False, True], ids=["different questions", "one question"])

@@ -10,6 +10,7 @@ import pytest
 from querymill_shared.board import Board, Claims, Outcome, Verdict, keys, lives
 from querymill_shared.board.connections import open_commands
 from querymill_shared.board.scripts import source
+from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.events import StageFinished
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
@@ -167,6 +168,46 @@ def test_a_process_that_was_taken_for_dead_may_go_on(board: Board) -> None:
     job_id = submitted(board)
     board.release_life(A)
     assert board.claim_steps(job_id, "original", life=A, limit=1).held
+
+
+def test_whoever_holds_a_step_is_listed_so_that_others_notice_its_death(board: Board, valkey_url: str) -> None:
+    def listed() -> list[str]:
+        return sorted(worker.life for worker in board.workers())
+
+    job_id = submitted(board)
+    board.claim_steps(job_id, "original", life=B, limit=1)  # its first beat was lost
+    assert listed() == [A, B]
+    assert board.release_life(B) == [(job_id, "original")]  # it stood still, or the clock of the board's server went on
+    assert listed() == [A]
+    board.claim_steps(job_id, "original", life=B, limit=1)
+    assert listed() == [A, B]
+    with open_commands(valkey_url) as client:
+        client.flushdb()
+    again = submitted(board)
+    board.claim_steps(again, "original", life=B, limit=1)
+    assert listed() == [B]
+    board.beat(B, {"name": "b@host", "slots": 3})
+    board.claim_steps(again, "hyde", life=B, limit=1)
+    assert [worker.slots for worker in board.workers()] == [3]
+
+
+@pytest.mark.parametrize("is_put_back", [True, False], ids=["put back", "postponed"])
+def test_a_step_that_waits_again_is_rung_as_soon_as_one_that_waits_for_the_first_time(
+    valkey_url: str, *, is_put_back: bool
+) -> None:
+    with empty_board(Settings(redis_url=valkey_url, querymill_ring_grace_s=1)) as board:
+        job_id, _ = board.submit(
+            EmbedTexts(collection="c", texts=(TextToEmbed(id="t", text="revenue"),), deadline=None)
+        )
+        for _ in range(4):
+            (held,) = board.claim_steps(job_id, "embed", life=B, limit=1).held
+            if is_put_back:
+                board.release_life(B)
+            else:
+                board.postpone(held, delay_s=0, reason="the model is away", cause="outage")
+            (rung,) = board.due()
+            assert rung.job_id == job_id
+            assert 1.5 < board.due_in() <= 2
 
 
 def test_what_a_living_process_holds_without_knowing_is_put_back_and_no_death(board: Board) -> None:

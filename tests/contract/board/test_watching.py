@@ -174,6 +174,18 @@ def test_overlooked_are_the_jobs_that_went_on_ended_or_vanished(board: Board, wa
     assert set(watching.overlooked(looks)) == {looks[1], looks[4], looks[5]}
 
 
+def test_a_server_that_lost_what_was_told_last_tells_the_rest(
+    board: Board, watching: WatchedBoard, job_id: str
+) -> None:
+    lost = every_event(job_id, "9999999999999-0")
+    assert watching.overlooked([lost]) == [lost]
+    assert types(seen(watching, lost)) == ["queued"]
+    (queued,) = seen(watching, every_event(job_id)).told
+    assert watching.overlooked([every_event(job_id, queued.event_id)]) == []
+    board.settle(job_id, Verdict("cancelled"))
+    assert types(seen(watching, lost)) == ["queued", "cancelled"]
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_a_shared_result_names_each_caller(board: Board, watching: WatchedBoard, count: int) -> None:
     leader, *followers = (board.submit(SEARCH)[0] for _ in range(count + 1))

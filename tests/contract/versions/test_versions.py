@@ -1,6 +1,7 @@
 """What every store of versions must do: run on the one in memory and on PostgreSQL."""
 
 import random
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
@@ -13,7 +14,7 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_workers.postgres.connection import Pool, lent, open_pool, within
 from querymill_workers.versions.memory import MemoryVersions
-from querymill_workers.versions.ports import Standing, Version, Versions, WrittenDocument, version_of
+from querymill_workers.versions.ports import Standing, Version, Versions, WrittenDocument, version_floor, version_of
 from querymill_workers.versions.postgres import PostgresVersions
 
 KIND = "messages"
@@ -113,6 +114,33 @@ def test_forgetting_a_collection_covers_every_earlier_write(versions: Versions, 
     assert [look(versions, collection, document).known for document in "ab"] == [None, at(5)]
     assert write(versions, collection, at(2), "a", "new") == [False, False]
     assert write(versions, collection, at(4), "a", "new") == [True, True]
+
+
+def test_a_late_write_has_replaced_what_a_drop_of_everything_has_not_come_to_yet(
+    versions: Versions, collection: str
+) -> None:
+    write(versions, collection, at(1), "a")
+    versions.leave_filter_tombstone(collection, KIND, at(3))
+    with versions.changing(collection, KIND, [WrittenDocument("a")], at(2)) as standings:
+        late = standings["a"]
+    assert (late.newest, late.barred_at, late.forgotten) == (False, at(3), True)
+    part = look_at_part(versions, collection, at(2))
+    assert (part.newest, part.barred_at) == (False, None)
+    assert write(versions, collection, at(4), "a") == [True]
+
+
+def look_at_part(versions: Versions, collection: str, version: Version) -> Standing:
+    with versions.changing(collection, KIND, [WrittenDocument("a")], version, whole=False) as standings:
+        return standings["a"]
+
+
+def test_no_write_under_way_has_a_version_above_the_floor(versions: Versions, collection: str) -> None:
+    reached = MemoryVersions()
+    before = int(time.time() * 1_000_000) - 2_000_000
+    assert before < version_floor(versions, reached, 0) < before + 60_000_000
+    with reached.changing(collection, KIND, [WrittenDocument("a")], at(2**60)):
+        pass
+    assert version_floor(versions, reached, 0) == 2**60
 
 
 def write_one(versions: Versions, collection: str, version: Version, subject: WrittenDocument) -> bool:

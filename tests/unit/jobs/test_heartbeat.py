@@ -208,23 +208,6 @@ def test_after_the_board_was_away_nobody_is_buried_who_is_still_heard_of(monkeyp
     assert pass_time(5, one) == ["one@host"]  # this one has died
 
 
-@pytest.mark.parametrize("failures", [0, 1], ids=["stood still", "started while the board was away"])
-def test_a_process_is_heard_of_before_it_begins_a_step(monkeypatch: pytest.MonkeyPatch, failures: int) -> None:
-    # If it died of this step before its next beat, nobody would know, and a step is leased for a minute.
-    now = [1_000.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    board = beaten_board(failures=failures, lease_s=4)
-    heartbeat = HeartbeatThread(board, name="a@host", lease_s=4)
-    heartbeat._beat_safely()
-    now[0] += 10
-    board.release_life(heartbeat._life)  # others have taken it for dead
-    claim = claimed(REQUEST, CommonPorts(board=board))
-    with heartbeat.keep(claim):
-        assert [worker.name for worker in board.workers()] == ["a@host"]
-    with heartbeat.keep(claim):
-        assert board.beats == 2  # it was heard of just now
-
-
 def test_a_claim_whose_reply_was_lost_is_put_back_and_one_that_is_kept_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     # Nobody else takes over what a living process holds: its step waited for a minute.
     monkeypatch.setattr(room, "LOOK_FOR_LOST_S", 0.0)

@@ -77,6 +77,7 @@ from querymill_workers.stores import (
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
 from querymill_workers.versions.memory import MemoryVersions
+from querymill_workers.versions.ports import version_floor
 from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
@@ -119,12 +120,11 @@ def rerank_endpoint(chosen: Settings) -> RerankEndpoint:
 @cache
 def board() -> ValkeyBoard:
     """Return this process's board, opened once."""
+
+    def largest_stored(at_least_us: int) -> int:
+        return version_floor(ports().versions, ports().conversations, at_least_us)
+
     return ValkeyBoard.connect(settings(), on_end=log_end, largest_stored=largest_stored)
-
-
-def largest_stored(at_least_us: int) -> int:
-    """Return the largest version in the stores of this process that is not below a number, or 0."""
-    return max(store.largest_version(at_least_us) for store in (ports().versions, ports().conversations))
 
 
 #: The name of this worker, which it keeps when it is started again. Celery gives it before anything else.

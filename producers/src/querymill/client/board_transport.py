@@ -9,7 +9,7 @@ import redis
 from pydantic import ValidationError
 
 from querymill.client.callbacks import check_callback
-from querymill.client.events.waits import BEGINNING, Heard, is_later
+from querymill.client.events.waits import BEGINNING, Heard
 from querymill.client.events.watch import Watch
 from querymill.client.transport import RETRIEVERS, Accepted, Collections, by_collection
 from querymill.extras import needing
@@ -115,8 +115,10 @@ class BoardTransport:
 
     def events(self, job_id: str, *, after: str | None, until: float | None) -> Iterator[Event]:
         """See `Transport.events`."""
-        if after is not None and self._is_over(job_id) and not self.board.events(job_id, after=after):
-            return
+        if after is not None and self._is_over(job_id):
+            known = self.board.events(job_id)
+            if not known or known[-1][0] == after:
+                return
         for told in self._watch.events(job_id, until=until, after=after or BEGINNING):
             event = _event_of(told)
             if event is not None:  # else only another release knows such events
@@ -222,7 +224,7 @@ class AsyncBoardTransport:
         """See `Transport.events`."""
         if after is not None:
             known = await self.board.summary(job_id)
-            if known.record.is_over and not is_later(known.last or BEGINNING, after):
+            if known.record.is_over and (known.last or after) == after:
                 return
         async with aclosing(self.watch.events_async(job_id, until=until, after=after or BEGINNING)) as found:
             async for told in found:

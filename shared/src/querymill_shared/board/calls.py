@@ -99,14 +99,23 @@ class VersionUnknown:
     base_us: int
 
 
+@value
+class LifeUnlisted:
+    """The board does not have a life on its list of worker processes: nobody would notice its death."""
+
+    life: str
+
+
 def claim(
     job_id: str, step: str, *, lease_s: float, life: str = "", limit: int = 1
-) -> ScriptCall[Claims | list[UnreadRequest] | VersionUnknown]:
+) -> ScriptCall[Claims | list[UnreadRequest] | VersionUnknown | LifeUnlisted]:
     """Claim a step, and up to ``limit`` - 1 further ones of its queue."""
 
-    def parse(returned: list[Any]) -> Claims | list[UnreadRequest] | VersionUnknown:
+    def parse(returned: list[Any]) -> Claims | list[UnreadRequest] | VersionUnknown | LifeUnlisted:
         if returned[0] == "asked":
             return VersionUnknown(int(returned[1]), int(returned[2]))
+        if returned[0] == "unlisted":
+            return LifeUnlisted(life)
         if returned[0] != "claimed":
             return Claims()
         _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms, trace, labels, owner = (

@@ -4,11 +4,12 @@ Nothing is listed by collection, so that a job costs nothing more. Who forgets l
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 import redis
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from querymill_shared.board import keys
 from querymill_shared.board.calls import READABLE_MS, ScriptCall
@@ -86,8 +87,15 @@ def read_kept(client: redis.Redis, job_ids: Sequence[str]) -> dict[str, Kept]:
         own = next((text for text in (result, shared) if isinstance(text, str) and not text.startswith("@")), "")
         if not own and isinstance(leader, str):
             own = "".join(kept.result for kept in read_kept(client, [leader]).values())
-        found[job_id] = Kept(own, str(rest))
+        found[job_id] = Kept(own, str(rest)) if _is_object(own) else Kept("", str([own, *rest]))
     return found
+
+
+def _is_object(text: str) -> bool:
+    """Whether a text is a JSON object. Another program may have written over a result."""
+    with suppress(ValueError):
+        return isinstance(from_json(text), dict)
+    return False
 
 
 @value

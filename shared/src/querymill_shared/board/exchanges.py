@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from querymill_shared.board import calls, joining, keys, labelling, ringing, submitting, trails
+from querymill_shared.board import calls, joining, keys, labelling, lives, ringing, submitting, trails
 from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import Claim, Ended, Outcome, Picture, Verdict
 from querymill_shared.board.submitting import Submitted
@@ -64,7 +64,7 @@ def submit(
     """Accept a job. If it starts work, it must be rung, unless ``rings`` has done that.
 
     Jobs that it supersedes are cancelled after it was accepted, and nothing is cancelled if it is not. If an
-    idempotency key leads to an earlier job, that one did so.
+    idempotency key leads to an earlier job, so are those that this one supersedes: its submitter may have died.
 
     On a cluster every write is in the slot of the clock, the only one whose server gives versions.
 
@@ -79,9 +79,9 @@ def submit(
     submission = _Submission(request, request.model_dump_json(), options, settings, rings, turn)
     is_joined = joining.join_s(request) > 0
     job = yield from (_submit_joined(submission, shard) if is_joined else _submit_alone(submission, shard))
-    if not turn or job.is_replayed:
-        return job
-    return replace(job, superseded=(yield from _supersede(submission, job.job_id)))
+    if turn and job.is_replayed:
+        (turn,) = yield [labelling.turn_of(job.job_id)]
+    return replace(job, superseded=(yield from _supersede(submission, job.job_id, turn))) if turn else job
 
 
 def _submit_joined(submission: _Submission, shard: str) -> Exchange[Submitted]:
@@ -125,18 +125,19 @@ def _submit_alone(submission: _Submission, shard: str) -> Exchange[Submitted]:
         yield [submitting.drop_key(request, options, job.elsewhere)]
 
 
-def _supersede(submission: _Submission, job_id: str) -> Exchange[tuple[Ended, ...]]:
-    """Cancel the jobs that a job supersedes, and itself if a later one took a turn meanwhile. Return how they ended."""
-    request, options, turn = submission.request, submission.options, submission.turn
-    latest, *found = yield [
-        labelling.latest_turn(request, options),
-        *(labelling.formers(shard, request, options, job_id, turn) for shard in keys.SHARDS),
-    ]
+def _supersede(submission: _Submission, job_id: str, turn: str) -> Exchange[tuple[Ended, ...]]:
+    """Cancel the jobs that a job supersedes, and itself if a later one was accepted. Return how they ended.
+
+    Of two that are accepted at once, one sees the other: each notes its turn before it looks.
+    """
+    request, options = submission.request, submission.options
+    (latest,) = yield [labelling.accept_turn(request, options, turn)]
+    found = yield [labelling.formers(shard, request, options, job_id, turn) for shard in keys.SHARDS]
     ended: list[Ended] = []
     for former in (former for formers in found for former in formers):
         verdict = Verdict("cancelled", reason=f"superseded by job {job_id}")
         ended += yield from settle(former, verdict, submission.settings)
-    if latest and int(latest) > int(turn):
+    if int(latest) > int(turn):
         verdict = Verdict("cancelled", reason="superseded by a job that was submitted later")
         ended += yield from settle(job_id, verdict, submission.settings)
     return tuple(ended)
@@ -161,6 +162,12 @@ def _reserve(submission: _Submission, job_id: str, digest: str) -> Exchange[tupl
             # If it is not there yet, submit it for the one that reserved the key. The board accepts it once.
             return prior, is_there
         void = known
+
+
+def list_life(life: str, settings: Settings) -> Exchange[None]:
+    """Put a life on the list of the worker processes, then let it claim steps: whoever dies with one is missed."""
+    yield [lives.beat(life, None, silent_s=settings.querymill_lease_s * lives.SILENT)]
+    yield [lives.admit(shard, life) for shard in keys.SHARDS]
 
 
 def settling(

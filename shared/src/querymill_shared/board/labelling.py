@@ -87,9 +87,14 @@ def take_turn(request: JobRequest, options: SubmitOptions) -> ScriptCall[str]:
     return ScriptCall("take_turn", [_turn_key(request, options)], [KNOWN_MS], str)
 
 
-def latest_turn(request: JobRequest, options: SubmitOptions) -> ScriptCall[str]:
-    """Return the latest turn that was taken, "" if that is not known any more."""
-    return ScriptCall("latest_turn", [_turn_key(request, options)], [], str)
+def accept_turn(request: JobRequest, options: SubmitOptions, turn: str) -> ScriptCall[str]:
+    """Note that a job was accepted with a turn. Return the latest turn with which one was."""
+    return ScriptCall("accept_turn", [_turn_key(request, options)], [turn, KNOWN_MS], str)
+
+
+def turn_of(job_id: str) -> ScriptCall[str]:
+    """Return the turn of a job, "" if it supersedes none."""
+    return ScriptCall("turn", keys.of_job(job_id, "job"), [], str)
 
 
 def formers(shard: str, request: JobRequest, options: SubmitOptions, job_id: str, turn: str) -> ScriptCall[list[str]]:

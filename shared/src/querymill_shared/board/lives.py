@@ -111,9 +111,18 @@ def unattended(queues: str, heard: Mapping[str, int]) -> dict[str, str]:
     return {step: queue for step, _, queue in pairs if queue in tuple(Queue) and not heard.get(queue)}
 
 
-def beat(life: str, about: Mapping[str, Any], *, silent_s: float) -> ScriptCall[list[str]]:
-    """Note that a worker process lives, and what it is. Return the lives not heard of for ``silent_s`` seconds."""
-    return ScriptCall("beat", [keys.WORKERS, keys.ABOUT_WORKERS], [life, json.dumps(about), int(silent_s * 1000)], list)
+def beat(life: str, about: Mapping[str, Any] | None, *, silent_s: float) -> ScriptCall[list[str]]:
+    """Note that a worker process lives, and what it is, unless that is as before (None).
+
+    Returns the lives not heard of for ``silent_s`` seconds.
+    """
+    described = "" if about is None else json.dumps(about)
+    return ScriptCall("beat", [keys.WORKERS, keys.ABOUT_WORKERS], [life, described, int(silent_s * 1000)], list)
+
+
+def admit(shard: str, life: str) -> ScriptCall[bool]:
+    """Note in a shard that a life, which has beaten, may claim steps there."""
+    return ScriptCall("admit", [keys.held(shard, life)], [], bool)
 
 
 def workers() -> ScriptCall[list[WorkerLife]]:

@@ -16,8 +16,8 @@ _DEFINITION: Final = re.compile(r"^local (?:function )?(\w+)", re.MULTILINE)
 _COMMENT: Final = re.compile(r"--.*")
 #: Scripts that look for no key by themselves: a server of a cluster keeps them away from a slot that moves if need be.
 _OF_NAMED_KEYS: Final = frozenset(
-    ("beat", "changed", "confirm", "decide", "doubt", "elect", "end_key", "forget", "forget_key", "keep", "latest_turn",
-     "report_backlog", "reserve", "resign", "there", "withdraw", "workers")
+    ("accept_turn", "admit", "beat", "changed", "confirm", "decide", "doubt", "elect", "end_key", "forget",
+     "forget_key", "keep", "report_backlog", "reserve", "resign", "there", "turn", "withdraw", "workers")
 )  # fmt: skip
 #: All others are not run while their slot moves. The client tries again.
 _STAYS_AWAY: Final = """

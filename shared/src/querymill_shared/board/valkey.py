@@ -24,7 +24,7 @@ from querymill_shared.board import (
 from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.board.batch_shelf import BatchShelf
 from querymill_shared.board.board_client import cluster_of
-from querymill_shared.board.calls import ScriptCall, VersionUnknown
+from querymill_shared.board.calls import LifeUnlisted, ScriptCall, VersionUnknown
 from querymill_shared.board.clock import server_ahead_s
 from querymill_shared.board.cluster import refuse_bells
 from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
@@ -154,10 +154,13 @@ class ValkeyBoard(SweptBoard):
     def claim_steps(self, job_id: str, step: str, *, life: str, limit: int) -> Claims:
         claiming = calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s, life=life, limit=limit)
         claimed = self._run(claiming)
+        if isinstance(claimed, LifeUnlisted):
+            self._carry_out(exchanges.list_life(life, self._settings))
+            claimed = self._run(claiming)
         if isinstance(claimed, VersionUnknown):
             self._confirm(claimed)
             claimed = self._run(claiming)
-        if isinstance(claimed, VersionUnknown):  # the server was started again: the sweeper rings for the step
+        if isinstance(claimed, (VersionUnknown, LifeUnlisted)):  # the server was started again: the sweeper rings
             return Claims()
         if isinstance(claimed, Claims):
             return claimed

@@ -62,6 +62,13 @@ def test_events_go_on_after_any_of_them(board: ValkeyBoard, job: Job[IngestRepor
         assert rest == whole[place + 1 :]
 
 
+def test_whoever_knows_an_event_that_the_board_has_lost_is_told_all_that_it_holds(
+    board: ValkeyBoard, job: Job[IngestReportsResult]
+) -> None:
+    run_to_the_end(board, job.id)
+    assert list(job.events(timeout=20, after="9999999999999-0")) == list(job.events(timeout=20))
+
+
 def test_an_id_of_no_event_is_refused_and_an_unknown_job_is_unknown(
     board: ValkeyBoard, job: Job[IngestReportsResult]
 ) -> None:

@@ -102,16 +102,11 @@ class HeartbeatThread:
 
     @contextmanager
     def keep(self, claim: Claim) -> Iterator[None]:
-        """Renew a claim that takes long, until the block ends.
-
-        A process that the board has not heard of lately reports itself before: nobody would see it die of this.
-        """
+        """Renew a claim that takes long, until the block ends."""
         name = (claim.job_id, claim.step, claim.attempt)
         with self._lock:
             self._kept[name] = (claim, time.monotonic())
         try:
-            if not self._was_heard():
-                self._beat_safely()
             yield
         finally:
             with self._lock:
@@ -154,10 +149,6 @@ class HeartbeatThread:
             self._judges_from = now + lease_s
         self._heard_at = now
         return now >= self._judges_from
-
-    def _was_heard(self) -> bool:
-        """Whether the board has heard a beat within a lease: a process that stood still may have been buried."""
-        return 0 <= time.monotonic() - self._heard_at < self._period_s * BEATS_PER_LEASE
 
     def _release_dead(self, life: str) -> None:
         if life != self._life:

@@ -1,6 +1,7 @@
 """Versions in memory: the readable reference."""
 
 import threading
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -128,6 +129,10 @@ class MemoryVersions(Versions):
             ]
         return max((us for version in stored if (us := version.accepted_us) >= at_least_us), default=0)
 
+    @override
+    def now_us(self) -> int:
+        return int(time.time() * 1_000_000)
+
     def _entry(self, place: _Place) -> _Entry:
         return self._entries.setdefault(place, _Entry())
 
@@ -137,7 +142,8 @@ class MemoryVersions(Versions):
         return standing_of(
             version,
             entry.written,
-            dropped=(forgotten.everything, entry.dropped, *([] if whole else [entry.parts])),
+            dropped=(entry.dropped, *([] if whole else [entry.parts])),
+            everything=forgotten.everything,
             filters=[tombstone for tombstone in forgotten.filters if tombstone.version > version],
             subject=subject if whole else None,
         )

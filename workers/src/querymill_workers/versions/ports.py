@@ -51,8 +51,9 @@ class Standing:
 
     ``known`` is the version of the last whole write, or None if there was none since the document was dropped.
     ``forgotten`` tells whether the document, or all that it belongs to, was forgotten after this write was accepted.
-    ``barred_at`` is when a filter was forgotten that a whole write passes, if nothing else stands against the write: it
-    has replaced what is older, and what is older goes. ``filters`` are the tombstones that are newer than the write.
+    ``barred_at`` is when a filter was forgotten that a whole write passes, or everything, if nothing else stands
+    against the write: it has replaced what is older, and what is older goes. ``filters`` are the tombstones that are
+    newer than the write.
     """
 
     version: Version
@@ -81,6 +82,7 @@ def standing_of(
     known: Version | None,
     *,
     dropped: Collection[Version],
+    everything: Version = NEVER,
     filters: Sequence[Tombstone],
     subject: WrittenDocument | None,
 ) -> Standing:
@@ -89,13 +91,18 @@ def standing_of(
     Args:
         version: of the write.
         known: the version of the last whole write.
-        dropped: when the document, or everything, was dropped.
+        dropped: when the document was dropped.
+        everything: when the whole collection was last dropped. That takes a while, and until then what this write has
+            replaced would be found.
         filters: what was forgotten by a filter after the write was accepted.
         subject: what filters see of a whole write. None for a part: only the document that it belongs to shows whether
             it passes a filter.
     """
     standing = Standing(version, known, any(tombstone > version for tombstone in dropped), None, filters)
     barred_at = standing.barred_by(subject) if subject is not None and standing.newest else None
+    if everything > version:
+        whole = subject is not None and standing.newest
+        return Standing(version, known, forgotten=True, barred_at=everything if whole else None, filters=filters)
     return (
         standing
         if barred_at is None
@@ -117,6 +124,10 @@ class Versions(Versioned, Protocol):
     ``kind`` is the retriever that holds the document. An older version never replaces a newer one, whichever job runs
     last, and a tombstone keeps a late job from bringing back what was forgotten.
     """
+
+    def now_us(self) -> int:
+        """Return the time by the store's clock, in µs since the epoch."""
+        ...
 
     def changing(
         self, collection: str, kind: str, subjects: Sequence[WrittenDocument], version: Version, *, whole: bool = True
@@ -188,3 +199,13 @@ class Versions(Versioned, Protocol):
 def version_of(claim: Claim) -> Version:
     """Return the version of the write that a job makes."""
     return Version(claim.accepted_us, claim.job_id)
+
+
+def version_floor(versions: Versions, conversations: Versioned, at_least_us: int) -> int:
+    """Return a number, in µs, that no version of an earlier write is above, if the stores have any above another.
+
+    A write that was under way when the board lost its data is not stored yet. Its version is a time, and not after that
+    of the store's clock: the clock of the board's next server may be behind.
+    """
+    stored = (store.largest_version(at_least_us) for store in (versions, conversations))
+    return max(versions.now_us(), *stored)

@@ -17,6 +17,7 @@ from querymill_workers.postgres.queries import statements
 from querymill_workers.versions import scopes
 from querymill_workers.versions.ports import (
     EVERYTHING,
+    NEVER,
     TOMBSTONE_DAYS,
     Standing,
     Tombstone,
@@ -120,6 +121,11 @@ class PostgresVersions(Versions):
             row = connection.execute(_SQL["largest_version"], {"at_least_us": at_least_us}).fetchone()
         return 0 if row is None else int(row[0])
 
+    @override
+    def now_us(self) -> int:
+        with across(self._pool) as connection:
+            return int(connection.execute(_SQL["now_us"]).fetchone()[0])  # type: ignore[index]  # there is always a row
+
     @contextmanager
     def _holding(self, place: Mapping[str, Any], documents: Sequence[str]) -> Iterator[None]:
         """Hold documents within one transaction that the stores join."""
@@ -145,7 +151,7 @@ class PostgresVersions(Versions):
         with within(self._pool, place["collection"]) as connection:
             written, dropped = _versions(connection.execute(_SQL["standings"], {**place, "documents": keys}).fetchall())
             tombstones = connection.execute(_SQL["tombstones"], place).fetchall()
-        everything = [Version(us, job) for scope, us, job in tombstones if scope is None]
+        everything = max((Version(us, job) for scope, us, job in tombstones if scope is None), default=NEVER)
         filters = [_tombstone(scope, Version(us, job)) for scope, us, job in tombstones if scope is not None]
         standings = {}
         for subject in subjects:
@@ -153,7 +159,8 @@ class PostgresVersions(Versions):
             standings[subject.document] = standing_of(
                 version,
                 written.get(own[0]),
-                dropped=[*everything, *(dropped[key] for key in own if key in dropped)],
+                dropped=[dropped[key] for key in own if key in dropped],
+                everything=everything,
                 filters=filters,
                 subject=subject if whole and filtered else None,
             )

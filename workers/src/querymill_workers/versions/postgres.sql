@@ -60,6 +60,9 @@ DELETE FROM document_versions
 WHERE collection = %(collection)s AND kind = %(kind)s AND dropped_at < now() - make_interval(days => %(days)s)
     AND written_us IS NULL;
 
+-- now_us: the time by the server's clock, in µs since the epoch
+SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
+
 -- largest_version: the largest version of any collection that is not below a number, or 0
 SELECT greatest(
     (SELECT max(written_us) FROM document_versions WHERE written_us >= %(at_least_us)s),

@@ -27,6 +27,9 @@ class EventOrder:
 
     They arrive in two ways: in the board's reply to a look, and as events after it. An event that arrives before the
     reply must wait for it. An event that is not the next by its count shows that one was missed: another look is due.
+
+    A board that has lost its last second, and its clock with it, may give what comes then an id before those that were
+    told. It replies with all that it holds, and what was not told yet is.
     """
 
     def __init__(self, after: str = BEGINNING) -> None:
@@ -34,12 +37,16 @@ class EventOrder:
         self.is_caught_up = False
         self._count = 0
         self._early: list[StreamedEvent] = []
+        self._ids: set[str] = set()
 
     def seen(self, seen: Seen) -> list[StreamedEvent]:
         """Take the reply to a look at everything after ``after``, or after an earlier event."""
         new = [told for told in seen.told if is_later(told.event_id, self.after)]
+        if not new:
+            new = [told for told in seen.told if told.event_id not in self._ids]
         if new:
             self.after = new[-1].event_id
+            self._ids.update(told.event_id for told in new)
         self._count = seen.count
         self.is_caught_up = True
         early, self._early = self._early, []
@@ -57,6 +64,7 @@ class EventOrder:
             self._early = [told]
             return []
         self.after, self._count = told.event_id, told.count
+        self._ids.add(told.event_id)
         return [told]
 
 

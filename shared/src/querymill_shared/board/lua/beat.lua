@@ -1,6 +1,6 @@
 -- Note that a worker process lives, and what it is. Return the lives that have been silent for too long.
 -- KEYS workers about
--- ARGV life about silent_ms
+-- ARGV life about("": as before) silent_ms
 local workers, about = unpack(KEYS)
 local now = now_ms()
 -- Another program may have written over the list, or over what they are. Of a lost list, all that are described begin again: who is
@@ -11,5 +11,5 @@ if redis.call('TYPE', workers).ok ~= 'zset' then
   for _, life in ipairs(redis.call('HKEYS', about)) do redis.call('ZADD', workers, now, life) end
 end
 redis.call('ZADD', workers, now, ARGV[1])
-redis.call('HSET', about, ARGV[1], ARGV[2])
+if ARGV[2] ~= '' then redis.call('HSET', about, ARGV[1], ARGV[2]) end
 return redis.call('ZRANGEBYSCORE', workers, '-inf', now - tonumber(ARGV[3]))

@@ -1,6 +1,6 @@
 -- Claim a step, and up to `most` - 1 further steps of its queue that nobody has tried yet, unless the job has ended or is
--- past its deadline, or the named step is closed or held, or the life has ended (see put_back.lua), or the version of the
--- write is to be decided first (see decide.lua). What a life claims is in its set until it is closed or put back.
+-- past its deadline, or the named step is closed or held, or the life has ended (see put_back.lua), or is not on the list of
+-- those that others bury (see admit.lua), or the version of the write is to be decided first (see decide.lua). What a life claims is in its set until it is closed or put back.
 -- KEYS job steps events due request held
 -- ARGV job_id step lease_ms life most
 local job, steps, events, due, request, held = unpack(KEYS)
@@ -13,7 +13,9 @@ if is_final(its_state) then return {'over'} end
 local now = now_ms()
 local deadline = tonumber(its_deadline)
 if deadline > 0 and now >= deadline then return {'late'} end
-if life ~= '' and redis.pcall('SISMEMBER', held, OVER) == 1 then return {'ended'} end
+if life ~= '' and redis.pcall('SISMEMBER', held, LISTED) ~= 1 then
+  return {redis.pcall('SISMEMBER', held, OVER) == 1 and 'ended' or 'unlisted'}
+end
 
 local state = redis.call('HGET', steps, step .. '.state')
 if not state then return {'unknown'} end

@@ -13,6 +13,7 @@ redis.call('HSET', steps, step .. '.state', 'waiting', step .. '.reason', ARGV[5
 redis.call('HINCRBY', steps, step .. '.' .. ARGV[7], 1)
 -- This worker could read the job, so nobody has to give it up.
 redis.call('HDEL', steps, step .. '.left', step .. '.left_at')
+forget_rings(stem_of(job, ARGV[1]), step)
 put_in(due, now + tonumber(ARGV[4]), ARGV[1] .. ' ' .. step)
 note_place(job, step, 'waiting', now + tonumber(ARGV[4]))
 tell(events, 'stage_finished', ARGV[6])

@@ -25,8 +25,9 @@ end
 -- this key on one server. The others answer with an error: there each shard has a clock of its own, and no versions. So all writes
 -- are in the slot of this key: see exchanges.py.
 local CLOCK = 'qm:{0}:clock'
--- Among what a life holds: it has ended, and claims nothing more.
-local OVER = 'over'
+-- Among what a life holds: it is on the list of the worker processes, so that others notice its death. Or it has ended, and
+-- claims nothing more.
+local LISTED, OVER = 'listed', 'over'
 
 -- The whole fleet uses one clock, the board's, in µs. It is the server's, but it never goes back: if that does, the board's
 -- clock goes on from where it was, by 1 % too slowly until the server's has caught up. A script runs at one moment.
@@ -420,6 +421,18 @@ local function close_step(steps, events, hits, first)
   for i = first + 7, #ARGV, 1000 do redis.call('HSET', hits, unpack(ARGV, i, math.min(i + 999, #ARGV))) end
   tell(events, 'stage_finished', event)
 end
+
+-- Return the latest turn that was taken among jobs that supersede each other, and the latest with which one was accepted. What
+-- another program wrote there is deleted.
+local function turns_of(turn)
+  local read = redis.pcall('GET', turn)
+  if type_is_wrong(read) then redis.call('DEL', turn) end
+  local taken, accepted = string.match(type(read) == 'string' and read or '', '^(%d+) (%d+)$')
+  return tonumber(taken) or 0, tonumber(accepted) or 0
+end
+
+-- Note that a step waits again: the bells of its earlier attempts were heard, and the sweeper does not wait longer because of them.
+local function forget_rings(stem, step) redis.pcall('HDEL', stem .. 'rings', step) end
 
 -- Note that a first bell is rung for the steps of a queue that nobody has tried. The sweeper rings no second one while the
 -- queue may still hold it. "@queue" is when the last bell was rung, "^queue" when the first was; for the first steps of a job

@@ -22,6 +22,7 @@ local function put_back(id, step, attempt)
   if ARGV[3] == 'deaths' then count(key .. ':job', 'leases_lost') end
   keep_attempt(key .. ':job', key .. ':steps', step, now, ARGV[3], ARGV[2], '', now)
   redis.call('HSET', key .. ':steps', step .. '.state', 'waiting', step .. '.reason', ARGV[2])
+  forget_rings(key .. ':', step)
   put_in(due, now, id .. ' ' .. step)
   note_place(key .. ':job', step, 'waiting', now)
   tell(key .. ':events', 'stage_finished',
@@ -31,11 +32,13 @@ end
 
 for _, member in ipairs(redis.call('SMEMBERS', held)) do
   local id, step, attempt = string.match(member, '^(%S+) (%S+) (%d+)$')
-  if member ~= OVER and not kept[member] then
+  if member ~= OVER and member ~= LISTED and not kept[member] then
     local is_sound, stays = pcall(put_back, id, step, attempt)
     if not (id and is_sound and stays) then redis.call('SREM', held, member) end
   end
 end
+-- It may live, and be listed again: then it is admitted again (admit.lua).
+if ARGV[3] ~= 'outages' then redis.call('SREM', held, LISTED) end
 -- What it has on its way claims nothing any more: nobody would put that back.
 if over_for > 0 then
   redis.call('SADD', held, OVER)

@@ -2,8 +2,7 @@
 -- KEYS turn
 -- ARGV kept_ms
 local turn = KEYS[1]
-local before = redis.pcall('GET', turn)
-if type_is_wrong(before) then redis.call('DEL', turn) end
-local mine = string.format('%.0f', math.max(read_clock(), (tonumber(before) or 0) + 1))
-redis.call('SET', turn, mine, 'PX', ARGV[1])
+local before, accepted = turns_of(turn)
+local mine = string.format('%.0f', math.max(read_clock(), before + 1))
+redis.call('SET', turn, mine .. ' ' .. accepted, 'PX', ARGV[1])
 return mine

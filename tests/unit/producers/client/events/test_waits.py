@@ -56,6 +56,14 @@ def test_after_the_oldest_events_were_trimmed_a_look_finds_the_way_again() -> No
     assert numbers(order.told(StreamedEvent("job", event(11).event_id, 5, "progress", "11"))) == [11]
 
 
+def test_a_board_that_went_back_is_followed_to_the_end() -> None:
+    order = EventOrder()
+    order.seen(Seen((event(6), event(9)), 2))
+    end = StreamedEvent("job", event(7).event_id, 2, "done", "7")
+    assert order.told(end) == []
+    assert numbers(order.seen(Seen((event(6), end), 2))) == [7]
+
+
 @given(st.data())
 def test_every_event_comes_once_and_in_order(data: st.DataObject) -> None:
     """Events are told late, lost or told twice; looks are answered late. In the end, one look completes the picture."""
