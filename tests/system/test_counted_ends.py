@@ -121,7 +121,8 @@ def fleet(deployment: Deployment, _openai_server: OpenAIServer) -> Iterator[Flee
 
 @pytest.fixture(autouse=True)
 def a_new_minute(fleet: Fleet) -> None:
-    """Let the figures of the last minutes begin with the test."""
+    """Let the figures of the last minutes begin with the test, once what the one before has begun has ended."""
+    until(lambda: not list(fleet.client.scan_iter("qm:{*}:open")), within_s=PATIENCE_S)
     for key in fleet.client.scan_iter("qm:{*}:ends:*"):
         fleet.client.delete(key)
 

@@ -170,7 +170,7 @@ def test_a_process_that_was_taken_for_dead_may_go_on(board: Board) -> None:
     assert board.claim_steps(job_id, "original", life=A, limit=1).held
 
 
-def test_whoever_holds_a_step_is_listed_so_that_others_notice_its_death(board: Board, valkey_url: str) -> None:
+def test_a_process_that_holds_a_step_is_listed_so_that_others_notice_its_death(board: Board, valkey_url: str) -> None:
     def listed() -> list[str]:
         return sorted(worker.life for worker in board.workers())
 

@@ -165,7 +165,7 @@ def _reserve(submission: _Submission, job_id: str, digest: str) -> Exchange[tupl
 
 
 def list_life(life: str, settings: Settings) -> Exchange[None]:
-    """Put a life on the list of the worker processes, then let it claim steps: whoever dies with one is missed."""
+    """Put a life on the list of the worker processes, then let it claim steps: a process that dies of one is missed."""
     yield [lives.beat(life, None, silent_s=settings.querymill_lease_s * lives.SILENT)]
     yield [lives.admit(shard, life) for shard in keys.SHARDS]
 

@@ -4,10 +4,11 @@ A job is listed under each of its labels, and under its idempotency key, in its 
 latest thousand. It can be superseded while it is open, by a job of the same owner and collection that names one of its
 labels. Such jobs may be in any shard. So they take turns, in the one place where those of a label do:
 
-    take a turn -> submit -> look for open jobs with a former turn, and for a later turn
+    take a turn -> submit -> note the turn, and learn of a later one -> look for open jobs with a former turn
 
-Whoever submits with a former turn finds, after it has submitted, that a later one was taken, and ends its own job. So
-of two that are submitted at the same time, the later one alone goes on, whichever is on the board first.
+A job that is accepted with a former turn, after one with a later turn has looked, learns of that and ends itself. So of
+two that are submitted at the same time, the later one alone goes on, whichever is on the board first. A turn that is
+taken for a job that is not accepted ends none.
 """
 
 import hashlib

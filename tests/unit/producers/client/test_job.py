@@ -62,7 +62,7 @@ def test_events_go_on_after_any_of_them(board: ValkeyBoard, job: Job[IngestRepor
         assert rest == whole[place + 1 :]
 
 
-def test_whoever_knows_an_event_that_the_board_has_lost_is_told_all_that_it_holds(
+def test_a_caller_that_knows_an_event_that_the_board_has_lost_is_told_all_that_it_holds(
     board: ValkeyBoard, job: Job[IngestReportsResult]
 ) -> None:
     run_to_the_end(board, job.id)
