@@ -104,10 +104,11 @@ def main() -> None:
 def run(command: Callable[[], object]) -> None:
     """Run a command; what it raises is a message on stderr and an exit code."""
     try:
-        command()
-    except Exception as error:  # noqa: BLE001  # what is no error of ours is raised again
-        from querymill.cli.endings import end
+        try:
+            command()
+        except Exception as error:  # noqa: BLE001  # what is no error of ours is raised again
+            from querymill.cli.endings import end
 
-        end(error)
-    except KeyboardInterrupt:
+            end(error)
+    except KeyboardInterrupt:  # which may come while an error is told
         sys.exit(INTERRUPTED)

@@ -1,5 +1,7 @@
 """What the command line says of an error: the rule and the mend, and no secret."""
 
+import io
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -79,3 +81,19 @@ def test_a_setting_that_breaks_a_rule_is_named_as_in_the_environment(capsys: pyt
         run(lambda: Settings(redis_url="127.0.0.1:6379"))
     assert ended.value.code == Exit.WRONG_USE
     assert capsys.readouterr().err.startswith("REDIS_URL: must be a URL that begins with redis://")
+
+
+class InterruptedWhileTold(io.StringIO):
+    """A terminal at which somebody presses Ctrl-C while an error is told."""
+
+    def write(self, _: str) -> int:
+        raise KeyboardInterrupt
+
+
+def test_a_command_that_is_interrupted_while_it_tells_an_error_ends_as_one_that_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", InterruptedWhileTold())
+    with pytest.raises(SystemExit) as ended:
+        run(raising(WrongUse("--port: 80 is taken")))
+    assert ended.value.code == 130
