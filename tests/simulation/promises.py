@@ -191,6 +191,9 @@ class Histories:
 
     def _state(self, job_id: str, state: str) -> None:
         job = self.jobs.setdefault(job_id, JobHistory(began=self.now))
+        if job.is_gone and state == "queued":
+            # Its caller had reserved the key, and stood still until the job was forgotten: it is another one.
+            job = self.jobs[job_id] = JobHistory(began=self.now)
         if job.state in FINAL and state != "queued":
             self._break("one end", f"{job_id} was {job.state}, and then {state}")
         if job.state in ("done", "failed", "cancelled") and state == "queued" and not job.is_gone:
