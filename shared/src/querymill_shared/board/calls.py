@@ -103,8 +103,6 @@ class VersionUnknown:
 class LifeUnlisted:
     """The board does not have a life on its list of worker processes: nobody would notice its death."""
 
-    life: str
-
 
 def claim(
     job_id: str, step: str, *, lease_s: float, life: str = "", limit: int = 1
@@ -115,7 +113,7 @@ def claim(
         if returned[0] == "asked":
             return VersionUnknown(int(returned[1]), int(returned[2]))
         if returned[0] == "unlisted":
-            return LifeUnlisted(life)
+            return LifeUnlisted()
         if returned[0] != "claimed":
             return Claims()
         _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms, trace, labels, owner = (

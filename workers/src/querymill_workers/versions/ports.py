@@ -82,7 +82,7 @@ def standing_of(
     known: Version | None,
     *,
     dropped: Collection[Version],
-    everything: Version = NEVER,
+    everything: Version,
     filters: Sequence[Tombstone],
     subject: WrittenDocument | None,
 ) -> Standing:
