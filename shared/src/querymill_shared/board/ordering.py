@@ -15,8 +15,8 @@ from querymill_shared.board.calls import ScriptCall, VersionUnknown
 ON_DISK: Final = ("WAITAOF", 1, 0, 2_000)
 #: What it answers when the disk was slower than that.
 NOT_ON_DISK: Final = [[0, 0]]
-#: Asked with a number (µs), returns one that no version of an earlier write is above. If none is above the number that it
-#: is asked with, it may return less, such as 0.
+#: Asked with a number (µs), returns one that no version of an earlier write is above. If none is above the number asked
+#: with, it may return less, such as 0.
 LargestStored = Callable[[int], int]
 
 
