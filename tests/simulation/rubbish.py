@@ -23,7 +23,7 @@ _FIELDS: Final = (
 _STEP_FIELDS: Final = ("state", "attempt", "lease", "started", "life", "deaths", "queued", "past", "notes", "facts")
 _PARTS: Final = ("job", "steps", "request", "events", "hits", "queries", "rings", "callers", "result")
 #: Keys of a shard that have a type.
-_OF_SHARD: Final = ("recent", "open", "counts", "corpus", "callbacks", "backlog", "trails", "sweeper")
+_OF_SHARD: Final = ("recent", "open", "counts", "corpus", "callbacks", "backlog", "trails", "sweeper", "lives")
 _GHOSTS: Final[Sequence[str | bytes]] = ("x", "", "a b#1", "y#1", b"\xff#1")
 _ENTRIES: Final[Sequence[str | bytes]] = ("x", "a b c", b"\xff", "nobody original")
 _REQUESTS: Final = ("{}", "no JSON", '{"kind": "songs"}', '{"kind": "embed", "version": 99}', b"\xff")
@@ -82,7 +82,8 @@ class OtherProgram:
             self._ask("HSET", keys.SWEEPERS, "somebody", chances.choice(_VALUES))
 
     def _write_clock(self, chances: random.Random) -> None:
-        self._ask("HSET", keys.CLOCK, "at", chances.choice(_VALUES))
+        field = chances.choice(("at", "at", "asked", "confirmed", "decided"))
+        self._ask("HSET", keys.CLOCK, field, chances.choice(_VALUES))
 
     # Of a shard.
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import pytest
 import redis
 
-from querymill_shared.board import Claim, Outcome, ValkeyBoard, Verdict, calls, ordering
+from querymill_shared.board import Claim, Outcome, ValkeyBoard, Verdict, calls, keys, ordering
 from querymill_shared.board.calls import VersionUnknown
 from querymill_shared.board.scripts import source
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
+from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
@@ -260,6 +261,39 @@ def test_another_programs_key_in_the_place_of_the_clock_stops_nobody(request: py
         client.delete("qm:{0}:clock")
         client.set("qm:{0}:clock", "of another program")
     assert world.version() > first
+
+
+@pytest.mark.parametrize("number", ["9e99", "x", "99999999999999999999", "-1"])
+@pytest.mark.parametrize("field_", ["version", "asked", "confirmed", "decided", "base"])
+def test_a_number_of_the_clock_that_another_program_wrote_stops_no_write(
+    request: pytest.FixtureRequest, field_: str, number: str
+) -> None:
+    """No version is above those that are to come, and none below what is stored, which is ten minutes ahead here."""
+    ahead_us = round((time.time() + 600) * 1_000_000)
+    world = open_world(request, stored_us=ahead_us)
+    first = world.version()
+    with closing(redis.Redis.from_url(world.settings.redis_url)) as client:
+        client.hset("qm:{0}:clock", field_, number)
+        second = world.version()
+        client.script_flush()  # as a server that was started
+        third = world.version()
+    assert ahead_us < first < second < third < ahead_us + 60_000_000
+
+
+@pytest.mark.parametrize("number", ["9e99", "x", "99999999999999999999"])
+@pytest.mark.parametrize("is_confirmed", [False, True])
+def test_a_job_whose_version_another_program_wrote_is_left_and_bars_no_later_write(
+    world: World, number: str, *, is_confirmed: bool
+) -> None:
+    if is_confirmed:
+        world.version()
+    world.stored_us = round((time.time() + 600) * 1_000_000)
+    spoiled, _ = world.board.submit(DROP)
+    with closing(redis.Redis.from_url(world.settings.redis_url)) as client:
+        client.hset(keys.of_job(spoiled, "job")[0], "accepted", number)
+    with pytest.raises(UnreadableJob, match="version"):
+        world.claim(spoiled, DROP)
+    assert world.version() < round((time.time() + 660) * 1_000_000)
 
 
 def test_what_confirms_the_first_version_is_on_the_disk_before_its_write_is_begun(world: World) -> None:

@@ -191,6 +191,35 @@ def test_a_process_that_holds_a_step_is_listed_so_that_others_notice_its_death(b
     assert [worker.slots for worker in board.workers()] == [3]
 
 
+def test_a_dead_process_that_a_server_struck_off_and_then_lost_what_it_had_put_back_is_missed(
+    board: Board, valkey_url: str
+) -> None:
+    """Its last second is lost in the middle of the burial, of which the list is the end."""
+    board.beat(B, {"name": "b@host"})
+    (held,) = board.claim_steps(job_id := submitted(board), "original", life=B, limit=1).held
+    with open_commands(valkey_url) as client:
+        client.zrem(keys.WORKERS, B)
+        client.hdel(keys.ABOUT_WORKERS, B)
+    assert board.list_missing_lives() == [B]
+    assert board.list_missing_lives() == []
+    time.sleep(LEASE)
+    assert board.beat(A, {"name": "a@host"}) == [B]
+    assert board.release_life(B) == [(job_id, held.step)]
+    assert board.list_missing_lives() == []
+
+
+def test_what_a_process_holds_is_known_though_another_program_wrote_over_that(board: Board, valkey_url: str) -> None:
+    job_id = submitted(board)
+    with open_commands(valkey_url) as client:
+        for key in (keys.held(job_id[0], A), keys.lives(job_id[0])):
+            assert names(board.claim_steps(job_id, "original", life=A, limit=1)) == ["original"]
+            board.release_life(A)
+            client.delete(key)
+            client.set(key, "of another program")
+        assert names(board.claim_steps(job_id, "hyde", life=A, limit=1)) == ["hyde"]
+    assert board.release_life(A) == [(job_id, "hyde")]
+
+
 @pytest.mark.parametrize("is_put_back", [True, False], ids=["put back", "postponed"])
 def test_a_step_that_waits_again_is_rung_as_soon_as_one_that_waits_for_the_first_time(
     valkey_url: str, *, is_put_back: bool

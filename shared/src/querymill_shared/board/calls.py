@@ -26,7 +26,7 @@ from querymill_shared.board.picture import (
     SharedClaim,
     Verdict,
 )
-from querymill_shared.board.replies import MALFORMED, accepted_s, counts_of, picture_of, request_of
+from querymill_shared.board.replies import MALFORMED, accepted_s, counts_of, is_version, picture_of, request_of
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.contracts.events import Cancelled, Done, Event, Failed, ProgressEvent, StageFinished
@@ -124,6 +124,8 @@ def claim(
         known, unreadable = request_of(request)
         if known is None:
             return [UnreadRequest(job_id, name, attempt, unreadable, life) for name, attempt, _ in claimed]
+        if not is_version(accepted_us):
+            return [UnreadRequest(job_id, name, attempt, "its version is none", life) for name, attempt, _ in claimed]
         accepted, age_s = accepted_s(created, accepted_us), age_ms / 1000
         shared_claim = SharedClaim(frozenset(name for name, _, _ in claimed))
         alone = Alone(int(created) / 1000, alone_ms / 1000, alone_ms / 1000 - now) if alone_ms else None
@@ -150,9 +152,10 @@ def claim(
         )
         return Claims(held, left or None)
 
+    shared = [keys.held_with(job_id, life), keys.lives(job_id[:1] or keys.SHARDS[0])]
     names = keys.of_job(job_id, "job", "steps", "events", "due", "request")
     lease_ms = int((HELD_S if life else lease_s) * 1000)
-    return ScriptCall("claim", [*names, keys.held_with(job_id, life)], [job_id, step, lease_ms, life, limit], parse)
+    return ScriptCall("claim", [*names, *shared], [job_id, step, lease_ms, life, limit], parse)
 
 
 def leave(unread: UnreadRequest) -> ScriptCall[int]:

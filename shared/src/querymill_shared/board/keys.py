@@ -74,6 +74,11 @@ def held(shard: str, life: str) -> str:
     return f"{prefix(shard)}held:{life}"
 
 
+def lives(shard: str) -> str:
+    """Return the key of the worker processes that may claim steps of a shard."""
+    return prefix(shard) + "lives"
+
+
 def held_with(job_id: str, life: str) -> str:
     """Return the key of the steps that a worker process holds, in the job's slot."""
     return held(job_id[:1] or SHARDS[0], life)

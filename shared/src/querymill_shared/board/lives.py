@@ -122,7 +122,7 @@ def beat(life: str, about: Mapping[str, Any] | None, *, silent_s: float) -> Scri
 
 def admit(shard: str, life: str) -> ScriptCall[bool]:
     """Note in a shard that a life, which has beaten, may claim steps there."""
-    return ScriptCall("admit", [keys.held(shard, life)], [], bool)
+    return ScriptCall("admit", [keys.lives(shard), keys.held(shard, life)], [life], bool)
 
 
 def workers() -> ScriptCall[list[WorkerLife]]:
@@ -198,8 +198,8 @@ def _put_back(
     members = [f"{claim.job_id} {claim.step} {claim.attempt}" for claim in kept if claim.job_id[:1] == shard]
     return ScriptCall(
         "put_back",
-        [keys.held(shard, life), start + "due"],
-        [start, reason, counter, int(held_for_s * 1000), int(over_for_s * 1000), *members],
+        [keys.held(shard, life), start + "due", keys.lives(shard)],
+        [start, life, reason, counter, int(held_for_s * 1000), int(over_for_s * 1000), *members],
         lambda returned: [(job_id, step) for job_id, step in returned],
     )
 

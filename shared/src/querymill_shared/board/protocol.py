@@ -71,6 +71,14 @@ class Board(Protocol):
         """
         ...
 
+    def list_missing_lives(self) -> list[str]:
+        """List the worker processes again that may claim steps and are not on the list. Return those.
+
+        A server that has lost its last writes may have one of them that was struck off: nobody would miss it. One that
+        is dead falls silent again, and is released.
+        """
+        ...
+
     def put_back_lost(self, life: str, kept: Collection[Claim], *, held_for_s: float) -> list[tuple[str, str]]:
         """Put back what a living worker process holds and does not know of, because the reply to its claim was lost.
 

@@ -67,6 +67,11 @@ def picture_of(returned: Sequence[Any], job_id: str, request: JobRequest | None)
     )
 
 
+def is_version(accepted_us: str) -> bool:
+    """Tell whether a text is a version: whole µs since the epoch, which the board's scripts count exactly."""
+    return accepted_us.isdecimal() and int(accepted_us) <= 2**53
+
+
 def accepted_s(created_ms: str, accepted_us: str) -> float:
     """Return when a job was accepted, in seconds since the epoch, to the µs if its version tells the same moment."""
     is_moment = accepted_us and int(accepted_us) // 1000 == int(created_ms)

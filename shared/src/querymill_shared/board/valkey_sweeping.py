@@ -9,7 +9,7 @@ import redis
 from redis.exceptions import NoScriptError
 from typing_extensions import override
 
-from querymill_shared.board import calls, exchanges, keys, sweeping
+from querymill_shared.board import calls, exchanges, keys, lives, sweeping
 from querymill_shared.board.calls import NO_BACKLOG, ScriptCall
 from querymill_shared.board.connections import run_each
 from querymill_shared.board.endings import OnEnd
@@ -92,6 +92,15 @@ class SweptBoard(Board):
         if not known:
             raise told[0]
         return {shard: left_ms for each in known for shard, left_ms in each.items()}
+
+    @override
+    def list_missing_lives(self) -> list[str]:
+        told = run_each(self._client, [("SMEMBERS", keys.lives(shard)) for shard in keys.SHARDS])
+        admitted = {life for each in told if not isinstance(each, Exception) for life in each}
+        missing = sorted(admitted - {worker.life for worker in self._run(lives.workers())})
+        for life in missing:
+            self._run(lives.beat(life, None, silent_s=self._settings.querymill_lease_s * lives.SILENT))
+        return missing
 
     def stand(self, candidate: str, swept: str, *, term_s: float) -> Candidates:
         """Stand for election to sweep, and tell the fleet which shards this process sweeps."""

@@ -37,6 +37,8 @@ ENDED_AT_ONCE = 100
 TIDY_EVERY_S = 5.0
 #: How often the sweeper checks whether samples of dropped documents are left, in seconds.
 SAMPLES_EVERY_S = 60.0
+#: How often the sweeper looks for worker processes that hold steps and are not on the list, in seconds.
+LIVES_EVERY_S = 10.0
 #: How often the sweeper looks whether a minute has begun that is not in the history of the fleet, in seconds.
 HISTORY_EVERY_S = 1.0
 
@@ -223,6 +225,7 @@ class Sweeper:
         self._tasks.tend()
         if self._does_what_is_needed_once:
             self._look_after_history()
+            self._look_after_lives()
             self._look_after_stores()
         return min(max(due_in_s, LEAST_WAIT_S), MOST_WAIT_S)
 
@@ -248,6 +251,13 @@ class Sweeper:
             self._keep_minute()
         except Exception as error:  # noqa: BLE001  # the next minute holds what this one would have
             _log.warning("could not keep what the fleet did in a minute", exc_info=error)
+
+    def _look_after_lives(self) -> None:
+        now = self._ports.clock()
+        if now >= self._next_at.get("lives", 0.0):
+            self._next_at["lives"] = now + LIVES_EVERY_S
+            for life in self._ports.board.list_missing_lives():
+                _log.warning("a worker process that holds steps was not on the list", life=life)
 
     def _look_after_stores(self) -> None:
         """Have done aside what the stores need now and then."""

@@ -1,9 +1,9 @@
 -- Claim a step, and up to `most` - 1 further steps of its queue that nobody has tried yet, unless the job has ended or is
 -- past its deadline, or the named step is closed or held, or the life has ended (see put_back.lua), or is not on the list of
 -- those that others bury (see admit.lua), or the version of the write is to be decided first (see decide.lua). What a life claims is in its set until it is closed or put back.
--- KEYS job steps events due request held
+-- KEYS job steps events due request held lives
 -- ARGV job_id step lease_ms life most
-local job, steps, events, due, request, held = unpack(KEYS)
+local job, steps, events, due, request, held, lives = unpack(KEYS)
 local id, step, lease, life, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local its_state, its_deadline, its_queues, created, replayed, accepted, order, asked, trace, labels, owner =
   unpack(redis.call('HMGET', job, 'state', 'deadline', 'queues', 'created', 'replayed', 'accepted', 'order', 'asked', 'trace',
@@ -13,7 +13,7 @@ if is_final(its_state) then return {'over'} end
 local now = now_ms()
 local deadline = tonumber(its_deadline)
 if deadline > 0 and now >= deadline then return {'late'} end
-if life ~= '' and redis.pcall('SISMEMBER', held, LISTED) ~= 1 then
+if life ~= '' and redis.pcall('SISMEMBER', lives, life) ~= 1 then
   return {redis.pcall('SISMEMBER', held, OVER) == 1 and 'ended' or 'unlisted'}
 end
 
@@ -22,10 +22,11 @@ if not state then return {'unknown'} end
 if state == 'done' or state == 'failed' then return {'closed'} end
 local is_running = state == 'running'
 if is_running and tonumber(redis.call('HGET', steps, step .. '.lease')) > now then return {'held'} end
-if asked then
-  local confirmed, raised, base = unpack(redis.call('HMGET', CLOCK, 'confirmed', 'raised/' .. asked, 'base'))
-  if (tonumber(confirmed) or 0) < tonumber(asked) then return {'asked', asked, base or '0'} end
-  if raised then accepted = string.format('%.0f', accepted + raised) end
+if whole(asked) then
+  local largest, _, confirmed, _, base = read_versions()
+  if largest and confirmed < whole(asked) then return {'asked', asked, string.format('%.0f', base or 0)} end
+  local raised = largest and whole(redis.call('HGET', CLOCK, 'raised/' .. asked))
+  if raised and whole(accepted) then accepted = string.format('%.0f', accepted + raised) end
 end
 if is_running then
   -- Its worker has died or hangs.
@@ -44,7 +45,7 @@ local function hold(name)
     name .. '.life', life)
   put_in(due, now + lease, id .. ' ' .. name)
   if queue then note_place(job, name, 'running', now, queue) end
-  if life ~= '' then redis.pcall('SADD', held, id .. ' ' .. name .. ' ' .. attempt) end
+  if life ~= '' then add_to(held, id .. ' ' .. name .. ' ' .. attempt) end
   tell(events, 'stage_started', cjson.encode({type = 'stage_started', stage = name, attempt = attempt}))
   claimed[#claimed + 1] = {name, attempt, attempt > 1 and counts(steps, name) or {}}
 end

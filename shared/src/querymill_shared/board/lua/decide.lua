@@ -5,16 +5,15 @@
 -- KEYS clock
 -- ARGV largest_stored_us asked
 local clock, largest = KEYS[1], tonumber(ARGV[1])
-local version, asked, confirmed, decided, base =
-  unpack(redis.call('HMGET', clock, 'version', 'asked', 'confirmed', 'decided', 'base'))
-version, decided = tonumber(version) or 0, math.max(tonumber(decided) or 0, tonumber(confirmed) or 0)
-asked = math.max(tonumber(asked) or 0, tonumber(ARGV[2]))
+local version, asked, _, decided, base = read_versions()
+if version == 0 then version = read_clock() end  -- another program wrote over it
+asked = math.max(asked, tonumber(ARGV[2]))
 -- Another worker was first. It is written again, so that this one can wait until it is on the disk.
 if tonumber(ARGV[2]) <= decided then
   redis.call('HSET', clock, 'decided', decided)
   return decided
 end
-local raised = math.max(0, largest + 1 - (tonumber(base) or version))
+local raised = math.max(0, largest + 1 - (base or version))
 if raised > 0 then
   for number = decided + 1, asked do redis.call('HSET', clock, 'raised/' .. number, string.format('%.0f', raised)) end
 end

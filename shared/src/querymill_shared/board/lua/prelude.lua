@@ -13,21 +13,28 @@ local function is_moving(tag)
   return type(found) == 'table' and string.find(found.err, 'non local key', 1, true) ~= nil
 end
 
--- Add to a sorted set that jobs of a shard share. One that another program has written over begins again: jobs must go on.
+-- Add to a key that jobs of a shard share. One that another program has written over begins again: jobs must go on.
+local function add_with(command, key, ...)
+  local added = redis.pcall(command, key, ...)
+  if type(added) == 'number' then return added end
+  if type_is_wrong(added) then redis.call('DEL', key) end
+  return redis.call(command, key, ...)  -- which raises what else is wrong
+end
+
 local function put_in(list, at, entry)
-  local added = redis.pcall('ZADD', list, at, entry)
-  if type(added) == 'number' then return end
-  if type_is_wrong(added) then redis.call('DEL', list) end
-  redis.call('ZADD', list, at, entry)  -- which raises what else is wrong
+  return add_with('ZADD', list, at, entry)
+end
+
+local function add_to(set, member)
+  return add_with('SADD', set, member)
 end
 
 -- What the board knows of time: see adr/0028-*.md. "at" is "board's µs, server's µs" when the clock was last noted. A cluster has
 -- this key on one server. The others answer with an error: there each shard has a clock of its own, and no versions. So all writes
 -- are in the slot of this key: see exchanges.py.
 local CLOCK = 'qm:{0}:clock'
--- Among what a life holds: it is on the list of the worker processes, so that others notice its death. Or it has ended, and
--- claims nothing more.
-local LISTED, OVER = 'listed', 'over'
+-- Among what a life holds: it has ended, and claims nothing more.
+local OVER = 'over'
 
 -- The whole fleet uses one clock, the board's, in µs. It is the server's, but it never goes back: if that does, the board's
 -- clock goes on from where it was, by 1 % too slowly until the server's has caught up. A script runs at one moment.
@@ -63,18 +70,35 @@ local function ahead_ms()
   return math.floor((board - server) / 1000)
 end
 
+-- Read a whole number that is counted exactly. Return nil if it is none: another program may have written it.
+local function whole(text)
+  local number = type(text) == 'string' and string.match(text, '^%d+$') and tonumber(text)
+  return number and number <= 2 ^ 53 and number or nil
+end
+
+-- Return what the clock says of versions: the largest, the number of the question that is asked, up to which number they are
+-- confirmed and decided, and the first one since the question. Of a largest that is none, the stores are asked again. Return nil
+-- on another server of a cluster.
+local function read_versions()
+  local read = redis.pcall('HMGET', CLOCK, 'version', 'asked', 'confirmed', 'decided', 'base')
+  if read.err then return nil end
+  local version, asked, confirmed = whole(read[1]), whole(read[2]), whole(read[3]) or 0
+  local decided = math.max(whole(read[4]) or 0, confirmed)
+  if not (version and asked) then asked = math.max(asked or 0, decided + 1) end
+  return version or 0, asked, confirmed, decided, whole(read[5])
+end
+
 -- Return the version of a write that is accepted now: the moment in µs, or one more than the largest so far. If nobody has
 -- confirmed that what is stored has no larger one, since the server was started or lost its data, return under which number
 -- that is asked, too: see decide.lua.
 local function next_version()
-  local read = redis.pcall('HMGET', CLOCK, 'version', 'asked', 'confirmed', 'decided')
-  if read.err then return (read_clock()) end
-  local version = math.max(read_clock(), (tonumber(read[1]) or 0) + 1)
-  local asked, confirmed = tonumber(read[2]) or 1, tonumber(read[3]) or 0
+  local largest, asked, confirmed, decided = read_versions()
+  if not largest then return (read_clock()) end
+  local version = math.max(read_clock(), largest + 1)
   local written = string.format('%.0f', version)
   redis.pcall('HSET', CLOCK, 'version', written, 'asked', asked)
   if asked <= confirmed then return version end
-  if asked > (tonumber(read[4]) or 0) then redis.pcall('HSETNX', CLOCK, 'base', written) end
+  if asked > decided then redis.pcall('HSETNX', CLOCK, 'base', written) end
   return version, asked
 end
 
