@@ -224,8 +224,7 @@ class Sweeper:
                 self._ring(bell)
         self._tasks.tend()
         if self._does_what_is_needed_once:
-            self._look_after_history()
-            self._look_after_lives()
+            self._look_after_fleet()
             self._look_after_stores()
         return min(max(due_in_s, LEAST_WAIT_S), MOST_WAIT_S)
 
@@ -241,23 +240,24 @@ class Sweeper:
         if self._backlog is not None and self._shards:
             self._backlog.wake(reports=self._does_what_is_needed_once)
 
-    def _look_after_history(self) -> None:
-        """Keep the minute. If that raises, log it: jobs have deadlines."""
+    def _look_after_fleet(self) -> None:
+        """Keep the minute, and list who is missing. If one of these raises, log it: jobs have deadlines."""
         now = self._ports.clock()
-        if self._keep_minute is None or now < self._next_at.get("history", 0.0):
-            return
-        self._next_at["history"] = now + HISTORY_EVERY_S
-        try:
-            self._keep_minute()
-        except Exception as error:  # noqa: BLE001  # the next minute holds what this one would have
-            _log.warning("could not keep what the fleet did in a minute", exc_info=error)
+        for name, every_s, work in (
+            ("keep what the fleet did in a minute", HISTORY_EVERY_S, self._keep_minute),
+            ("list workers that are missing", LIVES_EVERY_S, self._list_missing_lives),
+        ):
+            if work is None or now < self._next_at.get(name, 0.0):
+                continue
+            self._next_at[name] = now + every_s
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001  # the next time does what this one would have
+                _log.warning("could not do what the fleet needs once", work=name, exc_info=error)
 
-    def _look_after_lives(self) -> None:
-        now = self._ports.clock()
-        if now >= self._next_at.get("lives", 0.0):
-            self._next_at["lives"] = now + LIVES_EVERY_S
-            for life in self._ports.board.list_missing_lives():
-                _log.warning("a worker process that holds steps was not on the list", life=life)
+    def _list_missing_lives(self) -> None:
+        for life in self._ports.board.list_missing_lives():
+            _log.warning("a worker process that holds steps was not on the list", life=life)
 
     def _look_after_stores(self) -> None:
         """Have done aside what the stores need now and then."""
