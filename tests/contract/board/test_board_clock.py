@@ -280,6 +280,24 @@ def test_a_number_of_the_clock_that_another_program_wrote_stops_no_write(
     assert ahead_us < first < second < third < ahead_us + 60_000_000
 
 
+@pytest.mark.parametrize("number", ["x", "9e99"])
+def test_what_was_decided_is_not_decided_again_though_another_program_wrote_over_that(
+    world: World, number: str
+) -> None:
+    """The server has lost the confirmation before, and the clock of the stores is ahead of its own."""
+    first = world.board.submit(DROP)[0]
+    with closing(redis.Redis.from_url(world.settings.redis_url)) as client:
+        decided = run_decision(client)
+        client.eval(source("confirm"), 1, *ordering.confirm(decided).keys, decided)
+        newer = world.version()
+        client.hdel("qm:{0}:clock", "confirmed")
+        client.hset("qm:{0}:clock", "decided", number)
+        client.eval(source("doubt"), 1, *ordering.doubt().keys)
+    world.stored_us = ahead_us = newer + 600_000_000
+    assert (world.claim(first, DROP).accepted_us or 0) < newer
+    assert world.version() > ahead_us
+
+
 @pytest.mark.parametrize("number", ["9e99", "x", "99999999999999999999"])
 @pytest.mark.parametrize("is_confirmed", [False, True])
 def test_a_job_whose_version_another_program_wrote_is_left_and_bars_no_later_write(

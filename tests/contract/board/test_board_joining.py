@@ -9,7 +9,8 @@ from typing import Literal
 
 import pytest
 
-from querymill_shared.board import Board, Outcome, Verdict
+from querymill_shared.board import Board, Outcome, Verdict, keys
+from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Cancelled, Done, Failed, Hits, Queued, StageFinished, StageStarted
@@ -18,7 +19,8 @@ from querymill_shared.contracts.reports.ingest import IngestReports
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.hits import BoardHit
-from tests.fixtures.boards import claimed, on_both_servers, with_settings
+from querymill_shared.settings import Settings
+from tests.fixtures.boards import claimed, empty_board, on_both_servers, with_settings
 
 RESULT_TTL = 0.4
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
@@ -265,6 +267,32 @@ def test_a_search_does_not_join_one_from_before_an_ingestion(board: Board) -> No
     follower, starts_work = board.submit(SEARCH)
     assert not starts_work
     assert board.picture(follower).record.leader == after != before
+
+
+@pytest.mark.parametrize("written", ["another type", "nothing", "x", "9e99", "-1"])
+def test_a_search_does_not_join_one_from_before_an_ingestion_though_another_program_wrote_there(
+    valkey_url: str, written: str
+) -> None:
+    """It wrote over the version of what the collection holds: that must not come to what it was before."""
+    with empty_board(Settings(redis_url=valkey_url)) as board, open_commands(valkey_url) as client:
+
+        def ingest() -> None:
+            ingestion, _ = board.submit(INGEST)
+            board.settle(ingestion, Verdict("done", result=result_of(ingestion)))
+
+        ingest()
+        (before,) = submitted(board, 1)
+        claimed(board, before)
+        corpus = f"{keys.prefix(before[0])}corpus"
+        if written == "another type":
+            client.delete(corpus)
+            client.set(corpus, "x")
+        elif written == "nothing":
+            client.delete(corpus)
+        else:
+            client.hset(corpus, INGEST.collection, written)
+        ingest()
+        assert board.submit(SEARCH)[1]
 
 
 def test_a_search_joins_one_that_has_not_begun_and_will_read_what_was_ingested(board: Board) -> None:

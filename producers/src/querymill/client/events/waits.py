@@ -29,7 +29,7 @@ class EventOrder:
     reply must wait for it. An event that is not the next by its count shows that one was missed: another look is due.
 
     A board that has lost its last second, and its clock with it, may give what comes then an id before those that were
-    told. It replies with all that it holds, and what was not told yet is.
+    told, or one of these again. It replies with all that it holds, and what was not told yet is.
     """
 
     def __init__(self, after: str = BEGINNING) -> None:
@@ -37,16 +37,16 @@ class EventOrder:
         self.is_caught_up = False
         self._count = 0
         self._early: list[StreamedEvent] = []
-        self._ids: set[str] = set()
+        self._known: set[tuple[str, str, str]] = set()
 
     def seen(self, seen: Seen) -> list[StreamedEvent]:
         """Take the reply to a look at everything after ``after``, or after an earlier event."""
         new = [told for told in seen.told if is_later(told.event_id, self.after)]
         if not new:
-            new = [told for told in seen.told if told.event_id not in self._ids]
+            new = [told for told in seen.told if _identity(told) not in self._known]
         if new:
             self.after = new[-1].event_id
-            self._ids.update(told.event_id for told in new)
+            self._known.update(map(_identity, new))
         self._count = seen.count
         self.is_caught_up = True
         early, self._early = self._early, []
@@ -64,8 +64,12 @@ class EventOrder:
             self._early = [told]
             return []
         self.after, self._count = told.event_id, told.count
-        self._ids.add(told.event_id)
+        self._known.add(_identity(told))
         return [told]
+
+
+def _identity(told: StreamedEvent) -> tuple[str, str, str]:
+    return told.event_id, told.type, told.body
 
 
 def is_later(event_id: str, than: str) -> bool:

@@ -1,5 +1,9 @@
--- Note in one shard that a collection holds something else now: no search joins one from before.
+-- Note in one shard that a collection holds something else now: no search joins one from before. The version of what it holds is the
+-- moment in µs, so that none comes again after another program wrote over one.
 -- KEYS corpus
 -- ARGV collection
-if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then redis.call('DEL', KEYS[1]) end
-return redis.pcall('HINCRBY', KEYS[1], ARGV[1], 1)
+local corpus, collection = KEYS[1], ARGV[1]
+if redis.call('TYPE', corpus).ok ~= 'hash' then redis.call('DEL', corpus) end
+local version = math.max(read_clock(), (whole(redis.call('HGET', corpus, collection)) or 0) + 1)
+redis.call('HSET', corpus, collection, string.format('%.0f', version))
+return 1

@@ -14,9 +14,8 @@ if tonumber(ARGV[2]) <= decided then
   return decided
 end
 local raised = math.max(0, largest + 1 - (base or version))
-if raised > 0 then
-  for number = decided + 1, asked do redis.call('HSET', clock, 'raised/' .. number, string.format('%.0f', raised)) end
-end
+-- What was decided once stays, though another program wrote over the number up to which that is so.
+for number = decided + 1, asked do redis.call('HSETNX', clock, 'raised/' .. number, string.format('%.0f', raised)) end
 redis.call('HSET', clock, 'version', string.format('%.0f', version + raised), 'asked', asked + 1, 'decided', asked + 1)
 redis.call('HDEL', clock, 'base')
 return asked + 1

@@ -64,6 +64,14 @@ def test_a_board_that_went_back_is_followed_to_the_end() -> None:
     assert numbers(order.seen(Seen((event(6), end), 2))) == [7]
 
 
+def test_a_board_that_went_back_may_give_an_id_again() -> None:
+    order = EventOrder()
+    order.seen(Seen((event(6), event(7), event(8)), 3))
+    end = StreamedEvent("job", event(7).event_id, 2, "done", "7")
+    assert order.seen(Seen((event(6), end), 2)) == [end]
+    assert order.seen(Seen((event(6), end), 2)) == []
+
+
 @given(st.data())
 def test_every_event_comes_once_and_in_order(data: st.DataObject) -> None:
     """Events are told late, lost or told twice; looks are answered late. In the end, one look completes the picture."""
