@@ -193,7 +193,8 @@ class Histories:
         job = self.jobs.setdefault(job_id, JobHistory(began=self.now))
         if job.is_gone and state == "queued":
             # Its caller had reserved the key, and stood still until the job was forgotten: it is another one.
-            job = self.jobs[job_id] = JobHistory(began=self.now)
+            former = [*job.former_events, [event for _, event in job.events]]
+            job = self.jobs[job_id] = JobHistory(began=self.now, former_events=former)
         if job.state in FINAL and state != "queued":
             self._break("one end", f"{job_id} was {job.state}, and then {state}")
         if job.state in ("done", "failed", "cancelled") and state == "queued" and not job.is_gone:
