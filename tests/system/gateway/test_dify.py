@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 
 from querymill.keys import Keyring, Scope
+from querymill_shared.board import ValkeyBoard
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere, bearer, keys_on
@@ -99,7 +101,16 @@ def test_errors_have_difys_codes(dify: httpx.Client, guarded: Any, deployment: D
     unknown = (404, 2001, "knowledge_id: no such collection, or this key may not use it")
     assert refused(dify, question, guarded[2]) == unknown
     assert refused(dify, question | {"knowledge_id": "nowhere"}) == unknown
-    assert refused(dify, question | {"knowledge_id": "filings/messages"}) == unknown
+    with (
+        closing(ValkeyBoard.connect(deployment.settings)) as board,
+        closing(Keyring.connect(deployment.settings)) as keyring,
+    ):
+        holds_reports = f"reports-{uuid4().hex}"
+        board.add_collections("reports", [holds_reports])
+        own = bearer(keyring, holds_reports)
+        assert refused(dify, question | {"knowledge_id": f"{holds_reports}/messages"}, own) == unknown
+        assert dify.post("/retrieval", json=question | {"knowledge_id": holds_reports}, headers=own).status_code == 200
+        board.remove_collections("reports", [holds_reports])
     status, code, said = refused(dify, question | {"retrieval_setting": {"top_k": 0, "score_threshold": 0}})
     assert (status, code) == (422, 422)
     assert said.startswith("retrieval_setting.top_k: ")

@@ -19,7 +19,7 @@ def defined_in(text: str) -> set[str]:
 
 
 def test_a_script_that_uses_nothing_of_the_prelude_stands_alone() -> None:
-    assert source("changed") == (FOLDER / "changed.lua").read_text()
+    assert source("resign") == (FOLDER / "resign.lua").read_text()
 
 
 def test_a_script_brings_what_it_uses_and_what_that_uses() -> None:
