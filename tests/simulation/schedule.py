@@ -12,6 +12,7 @@ from typing import Final
 import structlog
 
 from querymill_shared.settings import Settings
+from querymill_workers import wiring
 from querymill_workers.dispatch import sweeper
 from tests.simulation import dead_letters, endings, threads
 from tests.simulation.asks import request_of
@@ -132,6 +133,7 @@ def simulating() -> Iterator[Settings]:
     settings = Settings()
     # What draws chance bytes once in a process would draw those of the first schedule.
     importlib.import_module("numpy.random")
+    wiring.settings()
     with installed():
         run(plan_of(0), settings)
         yield settings
