@@ -263,6 +263,20 @@ def test_another_programs_key_in_the_place_of_the_clock_stops_nobody(request: py
     assert world.version() > first
 
 
+@pytest.mark.parametrize("is_confirmed", [False, True])
+def test_the_number_of_a_question_that_another_program_wrote_is_not_counted_up_to(
+    world: World, *, is_confirmed: bool
+) -> None:
+    """The server would do nothing else for hours."""
+    if is_confirmed:
+        world.version()
+    spoiled, _ = world.board.submit(DROP)
+    with closing(redis.Redis.from_url(world.settings.redis_url)) as client:
+        for key in ("qm:{0}:clock", *keys.of_job(spoiled, "job")):
+            client.hset(key, "asked", 10**15)
+    assert world.claim(spoiled, DROP).accepted_us < world.version()
+
+
 @pytest.mark.parametrize("number", ["9e99", "x", "99999999999999999999", "-1"])
 @pytest.mark.parametrize("field_", ["version", "asked", "confirmed", "decided", "base"])
 def test_a_number_of_the_clock_that_another_program_wrote_stops_no_write(

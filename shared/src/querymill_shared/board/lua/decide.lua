@@ -7,15 +7,14 @@
 local clock, largest = KEYS[1], tonumber(ARGV[1])
 local version, asked, _, decided, base = read_versions()
 if version == 0 then version = read_clock() end  -- another program wrote over it
-asked = math.max(asked, tonumber(ARGV[2]))
 -- Another worker was first. It is written again, so that this one can wait until it is on the disk.
-if tonumber(ARGV[2]) <= decided then
+if math.min(tonumber(ARGV[2]), asked) <= decided then
   redis.call('HSET', clock, 'decided', decided)
   return decided
 end
 local raised = math.max(0, largest + 1 - (base or version))
 -- What was decided once stays, though another program wrote over the number up to which that is so.
-for number = decided + 1, asked do redis.call('HSETNX', clock, 'raised/' .. number, string.format('%.0f', raised)) end
+redis.call('HSETNX', clock, 'raised/' .. asked, string.format('%.0f', raised))
 redis.call('HSET', clock, 'version', string.format('%.0f', version + raised), 'asked', asked + 1, 'decided', asked + 1)
 redis.call('HDEL', clock, 'base')
 return asked + 1

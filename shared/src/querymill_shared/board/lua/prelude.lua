@@ -84,7 +84,7 @@ local function read_versions()
   if read.err then return nil end
   local version, asked, confirmed = whole(read[1]), whole(read[2]), whole(read[3]) or 0
   local decided = math.max(whole(read[4]) or 0, confirmed)
-  if not (version and asked) then asked = math.max(asked or 0, decided + 1) end
+  if not (version and asked and asked <= decided) then asked = decided + 1 end
   return version or 0, asked, confirmed, decided, whole(read[5])
 end
 
