@@ -22,11 +22,11 @@ if not state then return {'unknown'} end
 if state == 'done' or state == 'failed' then return {'closed'} end
 local is_running = state == 'running'
 if is_running and tonumber(redis.call('HGET', steps, step .. '.lease')) > now then return {'held'} end
-local largest, question, confirmed, _, base = read_versions()
-if largest and whole(asked) then
-  local number = math.min(whole(asked), question)  -- a larger one was written by another program
-  if confirmed < number then return {'asked', number, string.format('%.0f', base or 0)} end
-  local raised = whole(redis.call('HGET', CLOCK, string.format('raised/%.0f', number)))
+if whole(asked) then
+  local _, question, confirmed, _, base = read_versions()
+  local number = math.min(whole(asked), question or 0)  -- a larger one was written by another program
+  if number > (confirmed or 0) then return {'asked', number, string.format('%.0f', base or 0)} end
+  local raised = question and whole(redis.call('HGET', CLOCK, string.format('raised/%.0f', number)))
   if raised and whole(accepted) then accepted = string.format('%.0f', accepted + raised) end
 end
 if is_running then
