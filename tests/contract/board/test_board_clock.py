@@ -78,9 +78,9 @@ def world(request: pytest.FixtureRequest) -> World:
     return open_world(request)
 
 
-def run_decision(client: redis.Redis) -> int:
+def run_decision(client: redis.Redis, largest_us: int = 0) -> int:
     """Decide versions as a worker does that then waits for the disk."""
-    deciding = ordering.decide(VersionUnknown(1, 0), largest_us=0)
+    deciding = ordering.decide(VersionUnknown(1, 0), largest_us=largest_us)
     return int(client.eval(source("decide"), len(deciding.keys), *deciding.keys, *deciding.args))
 
 
@@ -313,6 +313,21 @@ def test_what_was_decided_is_not_decided_again_though_another_program_wrote_over
     world.stored_us = ahead_us = newer + 600_000_000
     assert (world.claim(first, DROP).accepted_us or 0) < newer
     assert world.version() > ahead_us
+
+
+def test_later_writes_stay_later_though_another_program_wrote_over_what_is_decided_but_not_confirmed(
+    request: pytest.FixtureRequest,
+) -> None:
+    """The same question is asked again: the answer of before stands for those that were accepted since, too."""
+    ahead_us = round((time.time() + 600) * 1_000_000)
+    world = open_world(request, stored_us=ahead_us)
+    first = world.board.submit(DROP)[0]
+    with closing(redis.Redis.from_url(world.settings.redis_url)) as client:
+        run_decision(client, ahead_us)
+        client.hset("qm:{0}:clock", "decided", "x")
+    second = world.board.submit(DROP)[0]
+    versions = [world.claim(each, DROP).accepted_us or 0 for each in (first, second)] + [world.version()]
+    assert ahead_us < versions[0] < versions[1] < versions[2]
 
 
 @pytest.mark.parametrize("number", ["9e99", "x", "99999999999999999999"])

@@ -147,7 +147,9 @@ def test_what_is_due_comes_to_one_of_the_processes_and_once(board: ValkeyBoard) 
     assert min(board.due_in(process.swept) for process in processes) > 0
 
 
-@pytest.mark.parametrize("written", ["no hash", {"x": "garbage", "y": "1 zz", "z": ""}])
+@pytest.mark.parametrize(
+    "written", ["no hash", {"x": "garbage", "y": "1 zz", "z": ""}, {"x": f"{10**16} {SHARDS}", "y": f"{10**30} 0"}]
+)
 def test_what_another_program_wrote_about_candidates_is_passed_over(
     board: ValkeyBoard, server: redis.Redis, written: Any
 ) -> None:

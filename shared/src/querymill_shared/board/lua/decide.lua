@@ -12,9 +12,11 @@ if math.min(tonumber(ARGV[2]), asked) <= decided then
   redis.call('HSET', clock, 'decided', decided)
   return decided
 end
-local raised = math.max(0, largest + 1 - (base or version))
--- What was decided once stays, though another program wrote over the number up to which that is so.
-redis.call('HSETNX', clock, 'raised/' .. asked, string.format('%.0f', raised))
-redis.call('HSET', clock, 'version', string.format('%.0f', version + raised), 'asked', asked + 1, 'decided', asked + 1)
+-- What was decided once stays, though another program wrote over the number up to which that is so: later writes come after it.
+local field = string.format('raised/%.0f', asked)
+redis.call('HSETNX', clock, field, string.format('%.0f', math.max(0, largest + 1 - (base or version))))
+local raised = whole(redis.call('HGET', clock, field)) or 0
+version = math.max(version + raised, largest + 1)
+redis.call('HSET', clock, 'version', string.format('%.0f', version), 'asked', asked + 1, 'decided', asked + 1)
 redis.call('HDEL', clock, 'base')
 return asked + 1

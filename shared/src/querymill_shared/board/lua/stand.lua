@@ -9,7 +9,7 @@ redis.call('PEXPIRE', sweepers, ARGV[3])
 local known = redis.call('HGETALL', sweepers)
 for i = 1, #known, 2 do
   local at, shards = string.match(known[i + 1], '^(%d+) (%x*)$')
-  if not at or now - at >= tonumber(ARGV[3]) then
+  if not at or math.abs(now - at) >= tonumber(ARGV[3]) then
     redis.call('HDEL', sweepers, known[i])
   else
     living = living + 1

@@ -66,12 +66,18 @@ local function follow(leader)
   list_and_count()
 end
 
--- The versions of what the job's collections hold: most jobs have one.
+-- The versions of what the job's collections hold: most jobs have one. Of a collection that nothing was noted of, it is when that
+-- list began ("" in it): another program may have deleted it, or written over it.
 local function versions_of(collections)
+  local began = redis.pcall('HGET', corpus, '')
+  if type_is_wrong(began) then redis.call('DEL', corpus) end
+  if not whole(began) then
+    began = string.format('%.0f', read_clock())
+    redis.call('HSET', corpus, '', began)
+  end
   local found = {}
   for collection in string.gmatch(collections, '[^,]+') do
-    local version = redis.pcall('HGET', corpus, collection)
-    found[#found + 1] = type(version) == 'string' and version or '0'
+    found[#found + 1] = redis.call('HGET', corpus, collection) or began
   end
   return table.concat(found, ',')
 end
