@@ -126,6 +126,13 @@ def test_what_a_dead_worker_claimed_a_moment_before_the_clock_stepped_back_is_pu
     assert world.board.release_life("a#1") == [(job_id, "embed")]
 
 
+def test_a_report_of_a_backlog_refuses_nothing_for_an_hour_when_the_clock_steps_back(world: World) -> None:
+    """Its writer has died, nobody reports anew, and the server keeps it until its clock is where it was."""
+    world.board.report_backlog({"search": 100.0})
+    world.step(-3_600)
+    assert world.board.submit(ReportSearch(query="q", collection="acme", deadline=10))[1]
+
+
 def test_what_is_due_and_a_deadline_come_when_they_should_have_come(world: World) -> None:
     search = ReportSearch(query="ships", collection="acme", deadline=2)
     job_id, _ = world.board.submit(search)
@@ -246,6 +253,17 @@ def test_a_restart_alone_changes_no_version(request: pytest.FixtureRequest) -> N
     assert len(world.asked) == 1
     world.version()
     assert len(world.asked) == 1
+
+
+def test_a_search_joins_none_from_before_the_server_was_started(world: World) -> None:
+    """It may have lost with its last second that the collection changed, of which callers were told."""
+    search = ReportSearch(query="q", collection="acme", deadline=10)
+    before, _ = world.board.submit(search)
+    world.claim(before, search)
+    with closing(redis.Redis.from_url(world.settings.redis_url)) as client:
+        client.script_flush()
+    assert world.board.submit(search)[1]
+    assert not world.board.submit(search)[1]
 
 
 def test_a_search_is_begun_though_nobody_knows_what_is_stored(world: World) -> None:

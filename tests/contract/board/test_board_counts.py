@@ -15,7 +15,7 @@ from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, empty_board
+from tests.fixtures.boards import claimed, empty_board, step_clock
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=5)
 EMBED = EmbedTexts(collection="filings", texts=(TextToEmbed(id="a", text="x"),))
@@ -101,6 +101,15 @@ def test_ends_of_the_last_minutes_are_the_same_for_all_that_look(board: Board) -
     lately = board.counts().lately
     assert lately.ended == {("reports", "done"): 1, ("reports", "failed"): 1}
     assert lately.incomplete == {"reports": 1}
+
+
+def test_the_last_minutes_are_those_of_the_boards_clock(board: ValkeyBoard) -> None:
+    """It is ahead of its server's, which has stepped back."""
+    for seconds in (7_200, -7_200):
+        step_clock(board, seconds)
+    job_id, _ = board.submit(SEARCH)
+    board.settle(job_id, Verdict("failed", reason="it fails"))
+    assert board.counts().lately.ended
 
 
 def test_the_counts_of_a_minute_leave_the_board_after_ten(valkey_url: str, settings: Settings) -> None:

@@ -2,11 +2,15 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
+import redis
 
 from querymill_shared.board import Board, ValkeyBoard, Verdict, exchanges, keys
+from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest
@@ -123,6 +127,44 @@ def test_a_key_that_led_to_a_job_goes_on_to_though_its_submitter_died(
     assert board.submit(SEARCH, SubmitOptions(idempotency_key=KEY)) == (first, False)
     time.sleep(0.4)  # until the reservation is over
     assert board.submit(SEARCH, SubmitOptions(idempotency_key=KEY)) == (first, False)
+
+
+def test_a_request_that_comes_between_another_and_its_key_is_refused(board: ValkeyBoard, settings: Settings) -> None:
+    """The write would have the key of a search that was accepted, and its caller the id of the write."""
+    exchange = exchanges.submit(SEARCH, settings, SubmitOptions(idempotency_key=KEY))
+    asked = next(exchange)
+    while asked[0].script != "submit":
+        asked = exchange.send(board._run_all(asked))
+    with pytest.raises(IdempotencyConflict):
+        board.submit(INGEST, SubmitOptions(idempotency_key=KEY))
+
+
+def test_a_submitter_whose_key_another_request_has_by_now_is_refused(
+    board: ValkeyBoard, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchanges, "RESERVATION_MS", 200)
+    exchange = exchanges.submit(SEARCH, settings, SubmitOptions(idempotency_key=KEY))
+    asked = next(exchange)
+    while asked[0].script != "submit":
+        asked = exchange.send(board._run_all(asked))
+    time.sleep(0.3)  # until the reservation is over
+    assert board.submit(SEARCH.model_copy(update={"query": "ships?"}), SubmitOptions(idempotency_key=KEY))[1]
+
+    def go_on(asked: Sequence[ScriptCall[Any]]) -> None:
+        while True:
+            asked = exchange.send(board._run_all(asked))
+
+    with pytest.raises(IdempotencyConflict):
+        go_on(asked)
+
+
+def test_the_key_of_a_dead_job_is_kept_as_long_as_the_job(
+    board: ValkeyBoard, asked: JobRequest, server: redis.Redis
+) -> None:
+    job_id, _ = board.submit(asked, SubmitOptions(idempotency_key=KEY))
+    board.settle(job_id, Verdict("dead", reason="it kills its workers"))
+    (key,) = server.scan_iter("*:idem:*")
+    assert server.pttl(key) > server.pttl(keys.of_job(job_id, "job")[0]) - 1_000
 
 
 #: What another program may write where a key says which job it belongs to.

@@ -88,6 +88,14 @@ def test_a_later_turn_supersedes_those_before_it(board: ValkeyBoard) -> None:
     assert board.picture(last).record.labels == {"session": "42"}
 
 
+def test_a_replayed_job_is_superseded(board: Board) -> None:
+    former, _ = board.submit(asked(1), labelled(session="42"))
+    board.settle(former, Verdict("dead", reason="it kills its workers"))
+    assert board.replay(former)
+    board.submit(asked(2), TURN)
+    assert state_of(board, former) == "cancelled"
+
+
 def test_nobody_is_superseded_by_another_tenant_or_owner_or_session(board: Board) -> None:
     mine = TURN.owned_by("web")
     others = [

@@ -10,7 +10,8 @@ import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from querymill_shared.board import Due, Outcome, ValkeyBoard, Verdict, keys
+from querymill_shared.board import Due, Outcome, ValkeyBoard, Verdict, calls, keys
+from querymill_shared.board.scripts import digest
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -195,6 +196,35 @@ def test_how_long_a_step_was_left_is_forgotten_once_a_worker_has_tried_it(
     with pytest.raises(UnreadableJob) as caught:
         board.claim(job_id, "original")
     assert caught.value.left_for_s < 60
+
+
+def test_a_replayed_job_is_left_anew(board: ValkeyBoard, server: redis.Redis) -> None:
+    """If a worker of the older release hears of it first, it is not dead at once again."""
+    job_id, _ = submitted(board, server, version=NEWER)
+    with pytest.raises(UnreadableJob):
+        board.claim(job_id, "original")
+    server.hset(keys.of_job(job_id, "steps")[0], "original.left_at", 1)
+    board.settle(job_id, Verdict("dead", reason="no worker can read it"))
+    assert board.replay(job_id)
+    with pytest.raises(UnreadableJob) as caught:
+        board.claim(job_id, "original")
+    assert caught.value.left_for_s < 60
+
+
+def test_a_step_that_is_left_again_after_a_lost_reply_stays_with_who_has_claimed_it_since(
+    board: ValkeyBoard, server: redis.Redis
+) -> None:
+    """Its attempt was given back, so the next one has the same number."""
+    job_id, known = submitted(board, server, version=NEWER)
+    for life in ("older#1", "newer#1"):
+        board.beat(life, {})
+    with pytest.raises(UnreadableJob):
+        board.claim_steps(job_id, "original", life="older#1", limit=1)
+    server.set(keys.of_job(job_id, "request")[0], known)
+    assert board.claim_steps(job_id, "original", life="newer#1", limit=1).held
+    leaving = calls.leave(calls.UnreadRequest(job_id, "original", 1, "it is newer", "older#1"))
+    server.evalsha(digest(leaving.script), len(leaving.keys), *leaving.keys, *leaving.args)
+    assert board.picture(job_id).steps[0].state == "running"
 
 
 def test_a_malformed_record_is_named(board: ValkeyBoard, server: redis.Redis) -> None:

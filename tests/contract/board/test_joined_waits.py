@@ -127,3 +127,14 @@ def test_whoever_waits_hears_an_end_whose_event_is_gone(
             with pytest.raises(raised, match=verdict.reason or "cancelled"):
                 job.result(timeout=30)
     watch.close()
+
+
+def test_who_joins_after_the_leaders_caller_has_left_is_told_what_the_others_were(board: Board) -> None:
+    leader, _ = board.submit(SEARCH)
+    second, _ = board.submit(SEARCH)
+    board.settle(leader, Verdict("cancelled"))
+    claimed(board, leader)
+    third, starts_work = board.submit(SEARCH)
+    assert not starts_work
+    told = [[event.type for _, event in board.events(follower)] for follower in (second, third)]
+    assert told == [["queued", "stage_started"]] * 2

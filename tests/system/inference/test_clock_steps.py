@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 import redis
 import redis.asyncio
+from redis.crc import key_slot
 
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.rate_limit import RateLimiter
 from querymill.keys import ApiKey, Scope
+from querymill_embedded import free_ports
 from querymill_shared.board.clock import read_clock
+from querymill_shared.board.keys import CLOCK
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import FleetCounters, accounts
 from querymill_workers.inference.account import (
@@ -46,6 +49,21 @@ def client(server: SteppedServer) -> Iterator[redis.Redis]:
         opened.flushdb()
         yield opened
     server.step(0)
+
+
+@pytest.fixture
+def shard() -> Iterator[SteppedServer]:
+    """A server of a cluster that has all slots but that of the board's clock."""
+    clock, bus = key_slot(CLOCK.encode()), str(free_ports(["bus"], preferred={})["bus"])
+    options = ("--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-require-full-coverage", "no")
+    with stepped_server(options=options) as running:
+        with redis.Redis.from_url(running.url) as opened:
+            opened.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, clock - 1, clock + 1, 16_383)
+            until = time.monotonic() + 20
+            while b"cluster_state:ok" not in opened.execute_command("CLUSTER", "INFO"):
+                assert time.monotonic() < until
+                time.sleep(0.05)
+        yield running
 
 
 def account(client: redis.Redis, *, rpm: int | None = None) -> Account:
@@ -103,6 +121,15 @@ def test_a_pause_of_the_provider_ends_when_it_would_have(
     server.step(BACK_S)
     assert all(state.paused_s <= 2 for state in accounts(client))
     assert wait_for_grant(paused, max_s=20) > 0.5
+
+
+def test_a_pause_ends_when_it_would_have_on_a_cluster_too(shard: SteppedServer) -> None:
+    with redis.Redis.from_url(shard.url) as client:
+        paused = account(client, rpm=600)
+        granted = paused.reserve(lane=INTERACTIVE, tokens=1, until=None)
+        paused.report(granted, "limited", limits=RateLimitHeaders(retry_after_s=2))
+        shard.step(BACK_S)
+        wait_for_grant(paused, max_s=20)
 
 
 def test_the_places_of_a_process_that_died_come_back(client: redis.Redis, server: SteppedServer) -> None:

@@ -8,7 +8,7 @@ import pytest
 from querymill_shared.board.scripts import source
 
 FOLDER = resources.files("querymill_shared.board") / "lua"
-PRELUDES = ("labels.lua", "prelude.lua", "trails.lua")
+PRELUDES = ("written_over.lua", "labels.lua", "prelude.lua", "trails.lua")
 SCRIPTS = sorted(path.name.removesuffix(".lua") for path in FOLDER.iterdir() if path.name not in PRELUDES)
 DEFINED = re.compile(r"^local (?:function )?(\w+)", re.MULTILINE)
 PRELUDE = {name for prelude in PRELUDES for name in DEFINED.findall((FOLDER / prelude).read_text())}

@@ -165,7 +165,7 @@ def leave(unread: UnreadRequest) -> ScriptCall[int]:
     return ScriptCall(
         "leave",
         [*keys.of_job(unread.job_id, "job", "steps", "events", "due"), keys.held_with(unread.job_id, unread.life)],
-        [unread.job_id, unread.step, unread.attempt, reason, event.model_dump_json(), LEAVE_MS],
+        [unread.job_id, unread.step, unread.attempt, reason, event.model_dump_json(), LEAVE_MS, unread.life],
         int,
     )
 
@@ -258,6 +258,11 @@ def append_event(job_id: str, event: ProgressEvent, held: Claim | None) -> Scrip
     return ScriptCall("tell", names, [event.type, event.model_dump_json(), *fence], bool)
 
 
+def kept_ms(verdict: Verdict, result_ttl_s: float) -> int:
+    """Return for how long (ms) a job and its idempotency key are kept after its end."""
+    return DEAD_TTL_MS if verdict.is_kept_long else int(result_ttl_s * 1000)
+
+
 def settle(
     job_id: str, verdict: Verdict, *, result_ttl_s: float, trail_ms: int, trails: int, is_noted: bool = False,
     closes: tuple[Claim, Outcome] | None = None,
@@ -280,7 +285,7 @@ def settle(
         ]
 
     event = last_event(verdict)
-    ttl = DEAD_TTL_MS if verdict.is_kept_long else int(result_ttl_s * 1000)
+    ttl = kept_ms(verdict, result_ttl_s)
     return ScriptCall(
         "settle",
         keys.of_job(job_id, "job", "steps", "events", "due", "hits", "queries", "request", "result"),

@@ -16,6 +16,8 @@ import redis
 from redis.client import NEVER_DECODE
 
 from querymill_shared.board import keys
+from querymill_shared.board.clock import read_clock
+from querymill_shared.board.replies import is_written_over
 from querymill_shared.values import value
 
 #: The figures of the last minutes are of so many whole minutes, and of the one that runs. The scripts keep them
@@ -85,7 +87,7 @@ def read_totals(client: redis.Redis) -> dict[str, int]:
         pipeline.execute_command("HGETALL", keys.prefix(shard) + "counts", **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
     total = Counter[str]()
     for fields in pipeline.execute(raise_on_error=False):
-        if isinstance(fields, Exception) and "WRONGTYPE" not in str(fields):
+        if isinstance(fields, Exception) and not is_written_over(fields):
             raise fields
         total.update(_numbers(fields))
     return dict(total)
@@ -93,8 +95,7 @@ def read_totals(client: redis.Redis) -> dict[str, int]:
 
 def read_counts(client: redis.Redis) -> JobCounts:
     """Return the counts of all shards."""
-    seconds: Any = client.time()
-    minutes = [f"ends:{minute}" for minute in last_minutes(seconds[0])]
+    minutes = [f"ends:{minute}" for minute in last_minutes(read_clock(client))]
     pipeline = client.pipeline(transaction=False)
     for shard in keys.SHARDS:
         for name in ("counts", *minutes):
@@ -119,10 +120,10 @@ def read_label_counts(client: redis.Redis, *, limit: int) -> list[tuple[str, str
 
     Each shard knows its thousand largest.
     """
-    seconds: Any = client.time()
+    today = int(read_clock(client)) // 86_400
     pipeline = client.pipeline(transaction=False)
     for shard in keys.SHARDS:
-        pipeline.zrevrange(f"{keys.prefix(shard)}labelled:{seconds[0] // 86_400}", 0, LABELS_READ - 1, withscores=True)
+        pipeline.zrevrange(f"{keys.prefix(shard)}labelled:{today}", 0, LABELS_READ - 1, withscores=True)
     total = Counter[str]()
     for found in pipeline.execute(raise_on_error=False):
         total.update({label: int(jobs) for label, jobs in found} if isinstance(found, list) else {})

@@ -96,10 +96,13 @@ def _submit_joined(submission: _Submission, shard: str) -> Exchange[Submitted]:
     (job,) = yield [submission.accept(job_id)]
     if options.idempotency_key is None:
         return job  # type: ignore[no-any-return]  # what a call returns is known where it is read
-    (holder,) = yield [submission.keep(job_id, digest)]
+    (known,) = yield [submission.keep(job_id, digest)]
+    holder, first, *_ = known.split(" ")
     if holder != job_id:
         # This process was so slow that its reservation expired, and another one has submitted the job.
         yield from settle(job_id, Verdict("cancelled", reason="submitted twice"), settings)
+        if first != digest:
+            raise IdempotencyConflict(options.idempotency_key, holder)
         return Submitted(holder, is_replayed=True)
     return job  # type: ignore[no-any-return]  # as above
 
@@ -118,9 +121,9 @@ def _submit_alone(submission: _Submission, shard: str) -> Exchange[Submitted]:
         if not job.elsewhere or key is None:
             return job  # type: ignore[no-any-return]  # as above
         # The key belongs to a job that was joined, in another slot.
-        prior, _, _ = job.elsewhere.partition(" ")
+        prior, _, *coming = job.elsewhere.split(" ")
         (is_there,) = yield [submitting.is_there(prior)]
-        if is_there:
+        if is_there or coming:
             raise IdempotencyConflict(key, prior)
         yield [submitting.drop_key(request, options, job.elsewhere)]
 
@@ -197,10 +200,10 @@ def settle(
         (settled,) = yield [end(is_noted=True)]
     if isinstance(settled, str):
         return ()
-    ttl_s = settings.querymill_result_ttl_s
+    kept_ms = calls.kept_ms(verdict, settings.querymill_result_ttl_s)
     keyed = [ended for ended in settled if ended.key_elsewhere]
-    if keyed and not verdict.is_kept_long:
-        yield [submitting.end_key(ended.key_elsewhere, ended.job_id, ttl_s=ttl_s) for ended in keyed]
+    if keyed:
+        yield [submitting.end_key(ended.key_elsewhere, ended.job_id, kept_ms=kept_ms) for ended in keyed]
     return settled  # type: ignore[no-any-return]  # as above
 
 

@@ -30,6 +30,11 @@ def sweeper(shard: str) -> str:
     return prefix(shard) + "sweeper"
 
 
+def corpus(shard: str) -> str:
+    """Return the key of what a shard knows of the versions of collections."""
+    return prefix(shard) + "corpus"
+
+
 def backlog(shard: str) -> str:
     """Return the key of a shard's note on how long new bells wait."""
     return prefix(shard) + "backlog"

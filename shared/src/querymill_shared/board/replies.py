@@ -138,7 +138,7 @@ def _steps(fields: Mapping[str, str], record: Mapping[str, str]) -> tuple[Step, 
 
 def unreadable(job_id: str, error: redis.ResponseError) -> Exception:
     """Return the error of a job one of whose keys has a type that only another program can have given it."""
-    return UnreadableJob(job_id, "its record is malformed (WRONGTYPE)") if "WRONGTYPE" in str(error) else error
+    return UnreadableJob(job_id, "its record is malformed (WRONGTYPE)") if is_written_over(error) else error
 
 
 def stream_entries(returned: Any) -> list[tuple[str, list[tuple[str, dict[str, str]]]]]:
@@ -156,6 +156,23 @@ def events_of(entries: Sequence[tuple[str, Any]]) -> list[tuple[str, Event]]:
     """Read the events. Those that only another release knows are left out."""
     read = [(event_id, decode_event(fields.get("body", ""))) for event_id, fields in entries]
     return [(event_id, event) for event_id, event in read if event is not None]
+
+
+def is_written_over(reply: object) -> bool:
+    """Whether a command was refused because another program wrote a key of another type there."""
+    return isinstance(reply, redis.ResponseError) and "WRONGTYPE" in str(reply)
+
+
+def sound(replies: Sequence[Any]) -> list[Any]:
+    """Return what was read, and an empty tuple in the place of what another program has written over.
+
+    Raises:
+        redis.RedisError: One could not be read for another reason.
+    """
+    for reply in replies:
+        if isinstance(reply, Exception) and not is_written_over(reply):
+            raise reply
+    return [() if isinstance(reply, Exception) else reply for reply in replies]
 
 
 def newest(shards: Sequence[Sequence[tuple[str, float]]], limit: int) -> list[str]:

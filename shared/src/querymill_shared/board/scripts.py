@@ -11,7 +11,7 @@ from querymill_shared.board.calls import ScriptCall
 T = TypeVar("T")
 
 #: The files of the prelude. What one uses of another stands before it.
-_PRELUDES: Final = ("labels", "prelude", "trails")
+_PRELUDES: Final = ("written_over", "labels", "prelude", "trails")
 _DEFINITION: Final = re.compile(r"^local (?:function )?(\w+)", re.MULTILINE)
 _COMMENT: Final = re.compile(r"--.*")
 #: Scripts that look for no key by themselves: a server of a cluster keeps them away from a slot that moves if need be.

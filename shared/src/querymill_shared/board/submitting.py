@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from querymill_shared.board import joining, keys, labelling
-from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_MARGIN_MS, ScriptCall
+from querymill_shared.board.calls import BACKLOG_TTL_MS, DEAD_TTL_MS, SETTLE_MARGIN_MS, ScriptCall
 from querymill_shared.board.picture import Ended
 from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.events import Queued
@@ -71,7 +71,7 @@ def submit(
             keys.idempotency(job_id, scope),
             # Each API key pays for its own work, as far as its own budget goes.
             f"{shard}inflight:{digest}{options.owner}",
-            f"{shard}corpus",
+            keys.corpus(job_id[0]),
             *[queue.value for queue, _ in bells],
         ],
         [
@@ -93,6 +93,7 @@ def submit(
             current_traceparent(),
             labelling.beside(request, options, turn, key_elsewhere=elsewhere),
             labelling.KNOWN_MS,
+            BACKLOG_TTL_MS,
             *[bell for _, bell in bells],
             *[f"{step}={request.queue_of(step)}" for step in request.steps],
         ],
@@ -133,14 +134,14 @@ def reserve(
 def keep(
     request: JobRequest, options: SubmitOptions, job_id: str, digest: str, *, ttl_s: float | None
 ) -> ScriptCall[str]:
-    """Note that the job of a reserved key is on the board. Return the id of the job that has the key."""
+    """Note that the job of a reserved key is on the board. Return the id and fingerprint of its holder."""
     ttl_ms = IDEMPOTENCY_TTL_MS if ttl_s is None else int(ttl_s * 1000)
     return ScriptCall("keep", [key_of(request, options)], [job_id, digest, ttl_ms], str)
 
 
-def end_key(key: str, job_id: str, *, ttl_s: float) -> ScriptCall[bool]:
+def end_key(key: str, job_id: str, *, kept_ms: int) -> ScriptCall[bool]:
     """Let an idempotency key go with the result of its job, which lies in another slot. Return whether it was there."""
-    return ScriptCall("end_key", [key], [job_id, int(ttl_s * 1000)], bool)
+    return ScriptCall("end_key", [key], [job_id, kept_ms], bool)
 
 
 def drop_key(request: JobRequest, options: SubmitOptions, void: str) -> ScriptCall[bool]:
@@ -156,4 +157,4 @@ def key_of(request: JobRequest, options: SubmitOptions) -> str:
 
 def changed(shard: str, collection: str) -> ScriptCall[bool]:
     """Note in a shard that a collection holds something else now."""
-    return ScriptCall("changed", [keys.prefix(shard) + "corpus"], [collection], bool)
+    return ScriptCall("changed", [keys.corpus(shard)], [collection], bool)

@@ -35,9 +35,10 @@ from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.ordering import LargestStored, nothing_stored
 from querymill_shared.board.pace import NO_PACES, QueuePace
 from querymill_shared.board.picture import Cause, Claim, Claims, Outcome, Picture, Verdict, WorkerLife
-from querymill_shared.board.replies import events_of, newest, of_kind, stream_entries, unreadable
+from querymill_shared.board.replies import events_of, newest, sound, stream_entries, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
+from querymill_shared.board.valkey_collections import AnnouncedBoard
 from querymill_shared.board.valkey_sweeping import SweptBoard
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnreadableJob
@@ -52,7 +53,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class ValkeyBoard(SweptBoard):
+class ValkeyBoard(AnnouncedBoard, SweptBoard):
     """`Board` on a Valkey or Redis server. Leases, grace and lifetimes come from the settings."""
 
     def __init__(
@@ -106,6 +107,7 @@ class ValkeyBoard(SweptBoard):
     def _load(self, script: str) -> None:
         if script == "submit":  # first: no write may be accepted before this
             self._run(ordering.doubt())
+            run_commands(self._client, [("DEL", keys.corpus(shard)) for shard in keys.SHARDS])  # see changed.lua
         self._client.script_load(source(script))
 
     def _run_all(self, asked: Sequence[ScriptCall[Any]]) -> list[Any]:
@@ -295,7 +297,7 @@ class ValkeyBoard(SweptBoard):
         pipeline = self._client.pipeline(transaction=False)
         for place in (place for of_shard in places for place in of_shard):
             pipeline.zrevrange(place, 0, (limit if len(places[0]) == 1 else labelling.LISTED) - 1, withscores=True)
-        return newest(labelling.in_all(places, pipeline.execute()), limit)
+        return newest(labelling.in_all(places, sound(pipeline.execute(raise_on_error=False))), limit)
 
     @override
     def past(self, *, until: float, limit: int = 20) -> list[str]:
@@ -304,7 +306,7 @@ class ValkeyBoard(SweptBoard):
             ms: Any = int(until * 1000)
             place = keys.prefix(shard) + "trails"
             pipeline.zrevrangebyscore(place, ms, "-inf", start=0, num=limit, withscores=True)
-        return newest(pipeline.execute(), limit)
+        return newest(sound(pipeline.execute(raise_on_error=False)), limit)
 
     @override
     def open_jobs(self, *, limit: int = 20) -> list[str]:
@@ -325,30 +327,6 @@ class ValkeyBoard(SweptBoard):
     @override
     def report_backlog(self, waits: Mapping[str, float], paces: Mapping[str, QueuePace] = NO_PACES) -> None:
         self._run_all([calls.report_backlog(shard, waits, paces) for shard in keys.SHARDS])
-
-    @override
-    def add_collections(self, kind: str, collections: Sequence[str]) -> None:
-        if collections:
-            self._client.hset(keys.COLLECTIONS, mapping={f"{kind}/{name}": 1 for name in collections})
-
-    @override
-    def announce(self, kind: str, collections: Sequence[str]) -> None:
-        fields = (keys.announced(kind), *(f"{kind}/{name}" for name in collections))
-        self._client.hset(keys.COLLECTIONS, mapping=dict.fromkeys(fields, 1))
-
-    @override
-    def unannounced(self, kinds: Sequence[str]) -> list[str]:
-        marks: Any = self._client.hmget(keys.COLLECTIONS, [keys.announced(kind) for kind in kinds])
-        return [kind for kind, mark in zip(kinds, marks, strict=True) if mark is None]
-
-    @override
-    def collections(self, kind: str) -> set[str]:
-        return of_kind(self._client.hkeys(keys.COLLECTIONS), kind)
-
-    @override
-    def remove_collections(self, kind: str, collections: Sequence[str]) -> None:
-        if collections:
-            self._client.hdel(keys.COLLECTIONS, *(f"{kind}/{name}" for name in collections))
 
     @override
     def jobs_of(self, collection: str) -> Iterator[erasure.ListedJob]:

@@ -16,7 +16,7 @@ from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.lives import read_lives_later
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.picture import Picture, Record, Verdict, WorkerLife
-from querymill_shared.board.replies import newest, of_kind, unreadable
+from querymill_shared.board.replies import newest, of_kind, sound, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.board.summaries import JobSummary
@@ -56,6 +56,10 @@ class AsyncValkeyBoard:
     async def _load(self, script: str) -> None:
         if script == "submit":  # first: no write may be accepted before this
             await self._run(ordering.doubt())
+            pipeline = self._client.pipeline(transaction=False)
+            for shard in keys.SHARDS:
+                pipeline.delete(keys.corpus(shard))  # see changed.lua
+            await pipeline.execute(raise_on_error=False)
         await self._client.script_load(source(script))
 
     async def _run_all(self, asked: Sequence[ScriptCall[Any]]) -> list[Any]:
@@ -120,7 +124,7 @@ class AsyncValkeyBoard:
         for shard in keys.SHARDS:
             ms: Any = int(until * 1000)
             pipeline.zrevrangebyscore(f"{keys.prefix(shard)}trails", ms, "-inf", start=0, num=limit, withscores=True)
-        return newest(await pipeline.execute(), limit)
+        return newest(sound(await pipeline.execute(raise_on_error=False)), limit)
 
     async def dead(self, *, limit: int = 20) -> list[str]:
         """See `Board.dead`."""
@@ -131,7 +135,7 @@ class AsyncValkeyBoard:
         pipeline = self._client.pipeline(transaction=False)
         for place in (place for of_shard in places for place in of_shard):
             pipeline.zrevrange(place, 0, (limit if len(places[0]) == 1 else labelling.LISTED) - 1, withscores=True)
-        return newest(labelling.in_all(places, await pipeline.execute()), limit)
+        return newest(labelling.in_all(places, sound(await pipeline.execute(raise_on_error=False))), limit)
 
     async def open_jobs(self, *, limit: int = 20) -> list[str]:
         """See `Board.open_jobs`."""

@@ -12,6 +12,7 @@ from querymill_shared.board import keys, lives, results
 from querymill_shared.board.board_client import BoardClient, cluster_of
 from querymill_shared.board.connections import open_watching, run_commands
 from querymill_shared.board.listening import ClusterListener, ValkeyListener
+from querymill_shared.board.replies import is_written_over, sound
 from querymill_shared.board.results import read_result
 from querymill_shared.board.scripts import digest, source
 from querymill_shared.board.watching import Listener, Seen, StreamedEvent, Subscription, WatchedBoard
@@ -93,9 +94,9 @@ class ValkeyWatchedBoard(WatchedBoard):
         for start in range(0, len(job_ids), _AT_ONCE):
             some = job_ids[start : start + _AT_ONCE]
             for reply in run_commands(self._client, [("GET", *keys.of_job(job_id, "result")) for job_id in some]):
-                if isinstance(reply, redis.ResponseError):
+                if isinstance(reply, redis.ResponseError) and not is_written_over(reply):
                     raise reply
-                found.append(reply)
+                found.append(reply if isinstance(reply, str) else None)
         return found
 
     def unattended(self, job_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -108,17 +109,20 @@ class ValkeyWatchedBoard(WatchedBoard):
         pipeline = self._client.pipeline(transaction=False)
         for job_id in asked:
             pipeline.hget(keys.of_job(job_id, "job")[0], "leader")
-        works = [leader or job_id for job_id, leader in zip(asked, pipeline.execute(), strict=True)]
+        works = [
+            leader or job_id
+            for job_id, leader in zip(asked, sound(pipeline.execute(raise_on_error=False)), strict=True)
+        ]
         for job_id in works:
             pipeline.hget(keys.of_job(job_id, "job")[0], "queues")
-        steps = [lives.unattended(queues or "", heard) for queues in pipeline.execute()]
+        steps = [lives.unattended(queues or "", heard) for queues in sound(pipeline.execute(raise_on_error=False))]
         for job_id, found in zip(works, steps, strict=True):
             pipeline.hmget(keys.of_job(job_id, "steps")[0], [f"{step}.state" for step in found] or ["none"])
         waiting = {
             job_id: tuple(
                 {queue: 0 for queue, state in zip(found.values(), states, strict=False) if state == "waiting"}
             )
-            for job_id, found, states in zip(asked, steps, pipeline.execute(), strict=True)
+            for job_id, found, states in zip(asked, steps, sound(pipeline.execute(raise_on_error=False)), strict=True)
         }
         return {job_id: queues for job_id, queues in waiting.items() if queues}
 

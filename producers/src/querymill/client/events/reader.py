@@ -14,6 +14,7 @@ import redis
 from querymill.client.events.waits import Delivery, Heard, Wait
 from querymill_shared.board import Seen, StreamedEvent, Subscription, WatchedBoard
 from querymill_shared.board.away import BoardRefuses
+from querymill_shared.board.replies import is_written_over
 from querymill_shared.contracts.errors import ClientClosed
 
 _log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ class EventReader:
 
     def __init__(self, board: WatchedBoard) -> None:
         self._board = board
-        self._watcher = uuid4().hex[:16]
+        self._watcher = _new_watcher()
         self._changed = threading.Condition()
         self._waits: dict[str, set[Wait]] = {}
         self._asked: list[Wait] = []
@@ -161,6 +162,8 @@ class EventReader:
                 tries = 0
             except Exception as error:  # noqa: BLE001  # whatever breaks, the waits are served again
                 listener, tries = None, tries + 1
+                if is_written_over(error):  # by another program, a stream that the former name stands in
+                    self._watcher = _new_watcher()
                 if not self._is_stopped:
                     if tries == 1:
                         _log.warning("the reader of events begins again: %s", type(error).__name__)
@@ -291,3 +294,8 @@ class EventReader:
         for queue in sorted(queues - self._warned):
             _log.warning("no worker listens on `%s`", queue)
         self._warned = queues
+
+
+def _new_watcher() -> str:
+    """Return a name in the streams of this process."""
+    return uuid4().hex[:16]

@@ -11,5 +11,9 @@ if redis.call('TYPE', workers).ok ~= 'zset' then
   for _, life in ipairs(redis.call('HKEYS', about)) do redis.call('ZADD', workers, now, life) end
 end
 redis.call('ZADD', workers, now, ARGV[1])
+-- Nobody has beaten in the future: another program wrote that, or the board was emptied while its server's clock was ahead.
+for _, life in ipairs(redis.call('ZRANGEBYSCORE', workers, string.format('(%.0f', now), '+inf')) do
+  redis.call('ZADD', workers, now, life)
+end
 if ARGV[2] ~= '' then redis.call('HSET', about, ARGV[1], ARGV[2]) end
 return redis.call('ZRANGEBYSCORE', workers, '-inf', now - tonumber(ARGV[3]))

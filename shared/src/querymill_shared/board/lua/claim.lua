@@ -31,7 +31,7 @@ if whole(asked) then
 end
 if is_running then
   -- Its worker has died or hangs.
-  redis.call('HINCRBY', steps, step .. '.deaths', 1)
+  add_one(steps, step .. '.deaths')
   keep_attempt(job, steps, step, now, 'deaths', 'its lease ran out', '', now)
   count(job, 'leases_lost')
 end
@@ -41,7 +41,7 @@ local start, stop = string.find(queues, ' ' .. step .. '=', 1, true)
 local queue = start and string.match(queues, '^%S+', stop + 1)
 local claimed = {}
 local function hold(name)
-  local attempt = redis.call('HINCRBY', steps, name .. '.attempt', 1)
+  local attempt = add_one(steps, name .. '.attempt')
   redis.call('HSET', steps, name .. '.state', 'running', name .. '.lease', now + lease, name .. '.started', now,
     name .. '.life', life)
   put_in(due, now + lease, id .. ' ' .. name)

@@ -9,8 +9,9 @@ for _, id in ipairs(type_is_wrong(members) and {} or members) do
   if not is_there(job) or has_ended(job) then
     redis.call('SREM', KEYS[1], id)
   elseif id ~= ARGV[1] then
-    local turn, created = unpack(redis.call('HMGET', job, 'turn', 'created'))
-    if (tonumber(turn) or tonumber(created) * 1000) < tonumber(ARGV[2]) then found[#found + 1] = id end
+    local turn, created, its = unpack(redis.call('HMGET', job, 'turn', 'created', 'rivals'))
+    local is_rival = string.find(' ' .. (its or '') .. ' ', ' ' .. string.match(KEYS[1], '[^:]+$') .. ' ', 1, true)
+    if is_rival and (tonumber(turn) or (tonumber(created) or 0) * 1000) < tonumber(ARGV[2]) then found[#found + 1] = id end
   end
 end
 return found

@@ -21,7 +21,7 @@ end
 local function list_marks(job, id, created, kept_ms)
   for mark in string.gmatch(redis.call('HGET', job, 'marks') or '', '%S+') do
     local key = shard_of(job) .. 'marked:' .. mark
-    redis.pcall('ZADD', key, created, id)
+    put_in(key, created, id)
     redis.pcall('ZREMRANGEBYSCORE', key, '-inf', created - kept_ms)
     redis.pcall('ZREMRANGEBYRANK', key, 0, -1001)
     redis.pcall('PEXPIRE', key, kept_ms)
@@ -31,8 +31,9 @@ end
 -- Note that a job may be superseded by a later one with one of its labels.
 local function join_rivals(job, id)
   for rivals in string.gmatch(redis.call('HGET', job, 'rivals') or '', '%S+') do
-    redis.pcall('SADD', shard_of(job) .. 'rivals:' .. rivals, id)
-    redis.pcall('PEXPIRE', shard_of(job) .. 'rivals:' .. rivals, 604800000)
+    local key = shard_of(job) .. 'rivals:' .. rivals
+    add_to(key, id)
+    redis.pcall('PEXPIRE', key, 604800000)
   end
 end
 
@@ -53,7 +54,7 @@ local function end_labels(job, id, now)
     redis.pcall('SREM', shard_of(job) .. 'rivals:' .. rivals, id)
   end
   for name, value in pairs(labels or {}) do
-    redis.pcall('ZINCRBY', day, 1, name .. ':' .. value)
+    redis.pcall('ZINCRBY', day, 1, tostring(name) .. ':' .. tostring(value))
     redis.pcall('ZREMRANGEBYRANK', day, 0, -1001)
     redis.pcall('PEXPIRE', day, 172800000)
   end

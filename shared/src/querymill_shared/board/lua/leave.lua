@@ -1,13 +1,14 @@
 -- Put a claimed step back unused, for a worker that can read the job. Return for how many ms workers have left it.
 -- The waits double, so that a fleet without such a worker does not spin. The attempt is given back: nothing was tried.
 -- KEYS job steps events due held
--- ARGV job_id step attempt reason event first_wait_ms
+-- ARGV job_id step attempt reason event first_wait_ms life
 local job, steps, events, due, held = unpack(KEYS)
 local step = ARGV[2]
 redis.pcall('SREM', held, ARGV[1] .. ' ' .. step .. ' ' .. ARGV[3])
 if is_over(job) then return 0 end
 if redis.call('HGET', steps, step .. '.state') ~= 'running' then return 0 end
 if redis.call('HGET', steps, step .. '.attempt') ~= ARGV[3] then return 0 end
+if redis.call('HGET', steps, step .. '.life') ~= ARGV[7] then return 0 end
 local now = now_ms()
 redis.call('HINCRBY', steps, step .. '.attempt', -1)
 redis.call('HSET', steps, step .. '.state', 'waiting', step .. '.reason', ARGV[4])

@@ -10,7 +10,7 @@ if redis.call('HGET', steps, step .. '.attempt') ~= ARGV[3] then return 0 end
 local now = now_ms()
 keep_attempt(job, steps, step, now, ARGV[7], ARGV[8], ARGV[9], now + tonumber(ARGV[4]))
 redis.call('HSET', steps, step .. '.state', 'waiting', step .. '.reason', ARGV[5])
-redis.call('HINCRBY', steps, step .. '.' .. ARGV[7], 1)
+add_one(steps, step .. '.' .. ARGV[7])
 -- This worker could read the job, so nobody has to give it up.
 redis.call('HDEL', steps, step .. '.left', step .. '.left_at')
 forget_rings(stem_of(job, ARGV[1]), step)

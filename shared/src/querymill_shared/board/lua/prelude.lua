@@ -1,32 +1,11 @@
 -- In front of every script of the board stands what it uses of this: see scripts.py.
 
--- Another program's key of a job's name must not keep the job from going on, or from its end.
-local function type_is_wrong(reply)
-  return type(reply) == 'table' and reply.err and string.find(reply.err, 'WRONGTYPE', 1, true)
-end
-
 -- Whether the slot of a hash tag, such as "qm:{0}", is moving to another server of a cluster, key by key. Then some of its keys are
 -- on neither server for a script that looks for them by itself, and what it writes stands in the way of those to come. Only the
 -- server knows: it refuses to look for two keys of such a slot that it has not.
 local function is_moving(tag)
   local found = redis.pcall('EXISTS', tag .. ':-', tag .. ':--')
   return type(found) == 'table' and string.find(found.err, 'non local key', 1, true) ~= nil
-end
-
--- Add to a key that jobs of a shard share. One that another program has written over begins again: jobs must go on.
-local function add_with(command, key, ...)
-  local added = redis.pcall(command, key, ...)
-  if type(added) == 'number' then return added end
-  if type_is_wrong(added) then redis.call('DEL', key) end
-  return redis.call(command, key, ...)  -- which raises what else is wrong
-end
-
-local function put_in(list, at, entry)
-  return add_with('ZADD', list, at, entry)
-end
-
-local function add_to(set, member)
-  return add_with('SADD', set, member)
 end
 
 -- What the board knows of time: see adr/0028-*.md. "at" is "board's µs, server's µs" when the clock was last noted. A cluster has
@@ -44,7 +23,7 @@ local function read_clock()
   local time = redis.call('TIME')
   local server = time[1] * 1000000 + time[2]
   local clock, read = CLOCK, redis.pcall('HGET', CLOCK, 'at')
-  local tag = string.match(KEYS[1] or '', '^qm:{.-}')
+  local tag = string.match(KEYS[1] or '', '^qm:[^{]*{.-}')
   if tag and type(read) == 'table' and read.err and not type_is_wrong(read) then
     clock = tag .. ':clock'
     read = redis.pcall('HGET', clock, 'at')
@@ -167,7 +146,7 @@ end
 local function tell_one(stream, type, body)
   local function add() return redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'type', type, 'body', body) end
   local event_id = add()
-  if type_is_wrong(event_id) then
+  if event_id.err then  -- its type is wrong, or its ids are used up
     redis.call('DEL', stream)
     event_id = add()
   end

@@ -14,12 +14,12 @@ for i = 7, #ARGV do kept[ARGV[i]] = true end
 -- Return true if the step is to stay where it is, because it was claimed a moment ago.
 local function put_back(id, step, attempt)
   local key = ARGV[1] .. id
-  local state, its_attempt, started =
-    unpack(redis.call('HMGET', key .. ':steps', step .. '.state', step .. '.attempt', step .. '.started'))
-  if is_over(key .. ':job') or state ~= 'running' or its_attempt ~= attempt then return end
+  local state, its_attempt, started, its_life = unpack(redis.call('HMGET', key .. ':steps', step .. '.state', step .. '.attempt',
+    step .. '.started', step .. '.life'))
+  if is_over(key .. ':job') or state ~= 'running' or its_attempt ~= attempt or its_life ~= ARGV[2] then return end
   -- After a step back of the server's clock, a claim may lie in the future, by up to a second: the clock is noted once in that.
   if held_for > 0 and now - (tonumber(started) or 0) < held_for then return true end
-  redis.call('HINCRBY', key .. ':steps', step .. '.' .. counter, 1)
+  add_one(key .. ':steps', step .. '.' .. counter)
   if counter == 'deaths' then count(key .. ':job', 'leases_lost') end
   keep_attempt(key .. ':job', key .. ':steps', step, now, counter, reason, '', now)
   redis.call('HSET', key .. ':steps', step .. '.state', 'waiting', step .. '.reason', reason)

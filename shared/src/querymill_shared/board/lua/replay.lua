@@ -13,7 +13,7 @@ for name in string.gmatch(redis.call('HGET', job, 'order'), '%S+') do
     local read = redis.call('HMGET', steps, name .. '.state', name .. '.ended', name .. '.facts')
     if read[1] == 'failed' then keep_attempt(job, steps, name, read[2] or now, 'failures', '', read[3] or '', now) end
     redis.call('HSET', steps, name .. '.state', 'waiting')
-    for _, field in ipairs({'reason', 'ended', 'facts', 'notes', 'deaths', 'failures', 'outages', 'conflicts'}) do
+    for _, field in ipairs({'reason', 'ended', 'facts', 'notes', 'deaths', 'failures', 'outages', 'conflicts', 'left', 'left_at'}) do
       redis.call('HDEL', steps, name .. '.' .. field)
     end
     put_in(due, now, id .. ' ' .. name)
@@ -33,6 +33,7 @@ redis.call('HSET', job, 'state', 'queued', 'reason', '', 'open', #open, 'replaye
 redis.call('HDEL', job, 'ended', 'told', 'left', 'released', 'code')
 put_in((string.gsub(due, 'due$', 'open')), redis.call('HGET', job, 'created'), id)
 redis.call('DEL', own_stem(job) .. 'callers', own_stem(job) .. 'shared')
+join_rivals(job, id)
 redis.pcall('ZREM', dead, id)
 -- Readers follow the job from its beginning, and would take the failure for its end. A stream that is emptied goes on with
 -- later ids, a new one might not.

@@ -47,8 +47,8 @@ local now = now_ms()
 if leader or ARGV[2] == 'cancelled' then
   local work = leader and stem_of(job, leader) or own_stem(job)
   local has_left = redis.call('HEXISTS', job, 'left') == 1
-  redis.call('SREM', work .. 'callers', id)
-  local is_wanted = redis.call('SCARD', work .. 'callers') > 0
+  local was_caller = redis.pcall('SREM', work .. 'callers', id) == 1
+  local is_wanted = #callers_of(work .. 'callers') > 0
   if leader then
     found[1] = end_alone(own_stem(job), ARGV[2], ARGV[3], ARGV[5], ARGV[6], ttl)
     write_trail(job, id, trail_ms, most_trails, ttl)
@@ -59,7 +59,7 @@ if leader or ARGV[2] == 'cancelled' then
     tell_one(events, ARGV[5], ARGV[6])
     found[1] = count_end(job, ARGV[6])
   end
-  if is_wanted or is_over(work .. 'job') then return found end
+  if is_wanted or (leader and not was_caller) or is_over(work .. 'job') then return found end
   if leader then
     id, job, steps, events, hits = leader, work .. 'job', work .. 'steps', work .. 'events', work .. 'hits'
     queries, request, result = work .. 'queries', work .. 'request', work .. 'result'
@@ -150,7 +150,7 @@ end
 if reads == '1' then forget_in_flight() end
 -- End a follower as its work has ended. The leader alone is the dead letter.
 local function end_with_leader(stem)
-  if redis.call('HEXISTS', stem .. 'job', 'leader') == 0 or is_over(stem .. 'job') then return end
+  if redis.call('HGET', stem .. 'job', 'leader') ~= id or is_over(stem .. 'job') then return end
   if answer ~= '' then redis.call('SET', stem .. 'result', '@' .. id) end
   if ARGV[13] ~= '' then redis.call('HSET', stem .. 'job', 'counts_as', ARGV[13]) end
   local state = ARGV[2] == 'dead' and 'failed' or ARGV[2]

@@ -3,12 +3,12 @@
 -- with the time (ms) that it would wait.
 -- KEYS job steps events due recent request idempotency inflight corpus [queue...]
 -- ARGV job_id fingerprint kind collection lane request deadline_ms margin_ms grace_ms idempotency_ttl_ms reads(0|1) join_ms
---   follower_ttl_ms queued_event is_ordered(0|1) traceparent beside listed_ms [bell of each queue...] step=queue...
+--   follower_ttl_ms queued_event is_ordered(0|1) traceparent beside listed_ms backlog_ms [bell of each queue...] step=queue...
 local job, steps, events, due, recent, request, idempotency, inflight, corpus = unpack(KEYS)
 local id, fingerprint = ARGV[1], ARGV[2]
 local idempotency_ttl, join_ms = tonumber(ARGV[10]), tonumber(ARGV[12])
 local bells = #KEYS - 9
-local first = 19 + bells
+local first = 20 + bells
 local now = now_ms()
 
 local function list_and_count()
@@ -41,6 +41,9 @@ end
 -- collection holds now.
 local function is_joinable(stem, is_same_version)
   if not is_sound(stem) or is_over(stem .. 'job') then return false end
+  -- Another program may have named other work.
+  local its, owner = unpack(redis.call('HMGET', stem .. 'job', 'fingerprint', 'owner'))
+  if (its or '') .. (owner or '') ~= string.match(inflight, 'inflight:(.*)$') then return false end
   -- It may have read what was forgotten since.
   if redis.call('HEXISTS', stem .. 'job', 'forgotten') == 1 then return false end
   local day = math.floor((tonumber(redis.call('HGET', stem .. 'job', 'created')) or 0) / 86400000)
@@ -53,7 +56,9 @@ local function follow(leader)
   redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane', ARGV[5], 'state', 'queued',
     'fingerprint', fingerprint, 'created', now, 'deadline', redis.call('HGET', work .. 'job', 'deadline') or 0, 'open', 0,
     'leader', leader, 'order', '')
-  for _, entry in ipairs(redis.call('XRANGE', work .. 'events', '-', '+')) do
+  -- A leader whose caller has left hears nothing more: those who still want the work do.
+  local heard = redis.call('HEXISTS', work .. 'job', 'left') == 1 and callers_of(work .. 'callers')[1] or leader
+  for _, entry in ipairs(redis.call('XRANGE', stem_of(job, heard) .. 'events', '-', '+')) do
     local type, body = entry[2][2], entry[2][4]
     -- The leader's own end, if its caller has left, is not the end of the work.
     if body and type ~= 'cancelled' then tell_one(events, type, body) end
@@ -152,6 +157,9 @@ end
 -- The shortest wait of its queues, as far as the elected worker has lately reported on them, and after how long to ask again.
 local function expected_wait()
   local shortest, again = nil, 0
+  -- After a step back of the server's clock, or if another program wrote it, the report would refuse jobs for long.
+  local left = redis.call('PTTL', shard .. 'backlog')
+  if left < 0 or left > tonumber(ARGV[19]) then return 0, 0 end
   for i = first, #ARGV do
     local queue = string.match(ARGV[i], '=(.+)$') or ''
     local noted, told = unpack(redis.pcall('HMGET', shard .. 'backlog', queue, 'pace:' .. queue))
@@ -206,6 +214,6 @@ tell_one(events, 'queued', ARGV[14])
 local failed = 0
 for i = 1, bells do
   -- A queue's key that another program wrote must not keep the other bells from being pushed.
-  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[18 + i])) ~= 'number' then failed = failed + 1 end
+  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[19 + i])) ~= 'number' then failed = failed + 1 end
 end
 return {'created', id, failed}

@@ -14,7 +14,8 @@ local function past_without_reasons(past)
     local is_read, attempt = pcall(cjson.decode, line)
     if is_read and type(attempt) == 'table' and #attempt >= 8 then
       attempt[7] = ''
-      lines[#lines + 1] = cjson.encode(attempt)
+      local is_written, told = pcall(cjson.encode, attempt)  -- not so a number that another program wrote there
+      if is_written then lines[#lines + 1] = told end
     end
   end
   return table.concat(lines, '\n', math.max(1, #lines - 2))
@@ -71,7 +72,7 @@ local function write_trail(job, id, kept_ms, most, ttl)
   put('callers', type(callers) == 'number' and callers > 1 and callers)
   local trails = shard_of(job) .. 'trails'
   redis.pcall('SET', own_stem(job) .. 'trail', cjson.encode({record, steps}), 'PX', kept_ms)
-  redis.pcall('ZADD', trails, read[5] or 0, id)
+  put_in(trails, tonumber(read[5]) or 0, id)
   redis.pcall('PEXPIRE', trails, kept_ms)
   redis.pcall('ZREMRANGEBYSCORE', trails, '-inf', now_ms() - kept_ms)
   local surplus = redis.pcall('ZRANGE', trails, 0, -most - 1)
