@@ -1,5 +1,6 @@
 """Documents and their words never part, wherever a writer dies and whoever writes beside: in each store."""
 
+import itertools
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -250,16 +251,15 @@ def test_versions_that_are_written_at_once_leave_the_newest_whole(
     assert ports.modules.vocabulary(collection).names == ("vtkActor", "vtkDelta")
 
 
-def test_a_writer_of_mongodb_that_stood_still_cannot_undo_what_was_written_since(
-    on_mongo: Ports, collection: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The server ended its transaction meanwhile, so that another writer was let in."""
-    ports = on_mongo
-    ingest(ports, collection, 0)
-    honest = pymongo.collection.Collection.bulk_write
+def stand_still_before(call: str, number: int, ports: Ports, collection: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a writer stand still before such a call of MongoDB; the server ends its transaction, and version 2 comes."""
+    honest = getattr(pymongo.collection.Collection, call)
+    calls = itertools.count(1)
 
     def stand_still(*given: Any, **options: Any) -> Any:
-        monkeypatch.setattr(pymongo.collection.Collection, "bulk_write", honest)
+        if next(calls) < number:
+            return honest(*given, **options)
+        monkeypatch.setattr(pymongo.collection.Collection, call, honest)
         other = ThreadPoolExecutor(1)
         with psycopg.connect(ports.words._pool.conninfo, autocommit=True) as server:  # type: ignore[attr-defined]
             server.execute(
@@ -269,11 +269,47 @@ def test_a_writer_of_mongodb_that_stood_still_cannot_undo_what_was_written_since
         assert other.submit(ingest, ports, collection, 2).result() == "ingested"
         return honest(*given, **options)
 
-    monkeypatch.setattr(pymongo.collection.Collection, "bulk_write", stand_still)
-    with pytest.raises(Unavailable):
-        ingest(ports, collection, 1)
+    monkeypatch.setattr(pymongo.collection.Collection, call, stand_still)
+
+
+def is_version_2(ports: Ports, collection: str) -> None:
+    """Check that version 2 is stored whole, now and after what comes late."""
     assert found_version(ports, collection) == 2
     assert ingest(ports, collection, 1) == "superseded"
     repair_unsettled(collection, ports)
+    assert ingest(ports, collection, 2) == "unchanged"
     assert found_version(ports, collection) == 2
     is_clean(ports, collection, "vtkGamma")
+
+
+@pytest.mark.parametrize("write", [ingest, drop])
+@pytest.mark.parametrize(("call", "number"), [("find", 1), ("find", 2), ("bulk_write", 1)])
+def test_a_writer_of_mongodb_that_stood_still_cannot_undo_what_was_written_since(
+    on_mongo: Ports,
+    collection: str,
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[Ports, str, int], object],
+    call: str,
+    number: int,
+) -> None:
+    """The server ended its transaction meanwhile, so that another writer was let in."""
+    ingest(on_mongo, collection, 0)
+    stand_still_before(call, number, on_mongo, collection, monkeypatch)
+    with pytest.raises(Unavailable):
+        write(on_mongo, collection, 1)
+    is_version_2(on_mongo, collection)
+
+
+@pytest.mark.parametrize(("call", "number"), [("find", 2), ("find", 3), ("find", 4), ("bulk_write", 1)])
+def test_a_repair_of_mongodb_that_stood_still_cannot_undo_what_was_written_since(
+    on_mongo: Ports, collection: str, monkeypatch: pytest.MonkeyPatch, call: str, number: int
+) -> None:
+    """The first ``find`` lists what is to be repaired."""
+    ingest(on_mongo, collection, 0)
+    with pytest.raises(Died), dying_after(1, monkeypatch):
+        ingest(on_mongo, collection, 1)
+    assert list(on_mongo.modules.unsettled(collection)) == [0]
+    stand_still_before(call, number, on_mongo, collection, monkeypatch)
+    with pytest.raises(Unavailable):
+        repair_unsettled(collection, on_mongo)
+    is_version_2(on_mongo, collection)

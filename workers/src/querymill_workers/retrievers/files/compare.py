@@ -15,17 +15,21 @@ from querymill_workers.versions.ports import Version, WrittenDocument, version_o
 
 #: Files dropped between two checks that the job has not been cancelled.
 SLICE = 50
+#: Files that are confirmed in one change. Each takes a lock, and the server has some thousands for all workers.
+CONFIRMED_TOGETHER = 200
 
 
 def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell]:
     """List the files that are new or changed, and if asked drop those that are no longer in the code base.
 
     A list of the whole code base makes every file outdated that was accepted before it and is not stored yet: if it
-    is on the list, it is among the changed ones.
+    is on the list, it is among the changed ones. A file that is stored as it is listed counts as accepted with the
+    list.
     """
     collection, version = request.collection, version_of(claim)
     if request.remove:
         ports.versions.leave_filter_tombstone(collection, KIND, version)
+        confirm(request, version, ports)
     known = ports.documents[KIND].revisions(collection)
     changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports)]
     gone = sorted(known.keys() - request.files.keys()) if request.remove else []
@@ -46,6 +50,20 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
     notes = CompareNotes(total=len(request.files), changed=tuple(changed), removed=tuple(removed), pending=pending)
     hand_in(claim, request, notes, ENDING, ports)
     return bells
+
+
+def confirm(request: CompareFiles, version: Version, ports: FilePorts) -> None:
+    """Give the files that are stored as they are listed the version of the list, as if they were ingested again.
+
+    The tombstone of the list has taken theirs. A file without one is dropped by the next write from before the list.
+    """
+    known = ports.documents[KIND].revisions(request.collection)
+    listed = known.keys() & request.files
+    unchanged = sorted(path for path in listed if known[path] == revision_of(request.files[path], ports))
+    for start in range(0, len(unchanged), CONFIRMED_TOGETHER):
+        some = [WrittenDocument(path) for path in unchanged[start : start + CONFIRMED_TOGETHER]]
+        with ports.versions.changing(request.collection, KIND, some, version):
+            pass  # at its end they have the version
 
 
 def drop_files(collection: str, paths: Sequence[str], version: Version, ports: FilePorts) -> Sequence[str]:

@@ -70,7 +70,7 @@ def stands(standing: Standing) -> bool:
 def extended_session(stored: Mapping[str, Any] | None, extension: SessionExtension) -> ChatSession | None:
     """Return a session with its new messages, or None if another number of messages is stored.
 
-    ``a b`` extended by ``c`` after 2 is ``a b c``, and so is ``a b c``, to which that was added before.
+    ``a b`` extended by ``c`` after 2 is ``a b c``. To ``a b c`` and ``a b c d`` that was added before, and they stay.
 
     Raises:
         Mistaken: The session breaks a rule with them.
@@ -79,7 +79,8 @@ def extended_session(stored: Mapping[str, Any] | None, extension: SessionExtensi
         return None
     try:
         before = ChatSession.model_validate(stored)
-        if before.messages[extension.after :] == extension.messages:
+        stored_there = before.messages[extension.after :][: len(extension.messages)]
+        if stored_there == extension.messages:
             return before
         if len(before.messages) != extension.after:
             return None

@@ -121,11 +121,14 @@ def outcome_of(
 ) -> IngestOutcome:
     """Decide what becomes of a session, given how its write stands and the revisions that are stored."""
     session_id = prepared.session.session_id
-    if standings[session_id].forgotten:
+    standing = standings[session_id]
+    if standing.forgotten:
         return "forgotten"
-    if not standings[session_id].newest:
+    if not standing.newest:
         return "superseded"
-    return "unchanged" if stored.get(session_id) == prepared.revision else "ingested"
+    # An earlier attempt of this job has stored it: what is different since was added to it, and stays.
+    is_stored = standing.known == standing.version
+    return "unchanged" if is_stored or stored.get(session_id) == prepared.revision else "ingested"
 
 
 def change_words(

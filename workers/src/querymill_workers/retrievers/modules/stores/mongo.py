@@ -59,6 +59,8 @@ from querymill_workers.retrievers.modules.stores.register import Register
 _ROWS_PER_QUERY: Final = 25
 #: Documents described at a time when all are.
 _DESCRIBED_AT_ONCE: Final = 500
+#: What has a record for each document.
+_KINDS: Final = ("documents", "codes")
 #: A document that is replaced again and again while it is read is left out after so many reads.
 _READS: Final = 5
 #: The database that is used if the URI names none.
@@ -109,13 +111,13 @@ class MongoModules(Modules):
     @override
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
         latest = {document.document: (document, revision) for document, revision in documents}
-        counting = self._register.registered(collection, list(latest))
+        known, counting = self._held(collection, list(latest))
         names = {id_: reversals(document) for id_, (document, _) in latest.items()}
         described = [document_row(collection, document, revision, record) for document, revision in latest.values()]
         codes = [code_row(collection, document, record) for document, _ in latest.values()]
         with mongo_faults():
-            self._replace("documents", collection, described, counting)  # first: it announces what will be posted
-            self._replace("codes", collection, codes, counting)
+            self._replace("documents", known, described, counting)  # first: it announces what will be posted
+            self._replace("codes", known, codes, counting)
             self._postings.add(collection, names)
             self._postings.add_names(collection, names)
         self._register.register(collection, list(latest), record)
@@ -139,10 +141,10 @@ class MongoModules(Modules):
 
     @override
     def repair(self, collection: str, document: DocumentId) -> None:
-        counting = self._register.registered(collection, [document])
+        known, counting = self._held(collection, [document])
         with mongo_faults():
-            for kind in ("documents", "codes"):
-                for row in self._find(kind, collection, [document]):
+            for kind in _KINDS:
+                for row in known[kind]:
                     former = version_of(row, counting.get(document))
                     if former is not None and former is not row:
                         self._rows(kind).bulk_write([restoring(row, former)])
@@ -221,11 +223,17 @@ class MongoModules(Modules):
             plan: Row = self._rows("postings").find(recall_filter(collection, [key], match=match)).explain()
             return plan
 
-    def _replace(self, kind: str, collection: str, new: Sequence[Row], counting: Mapping[DocumentId, str]) -> None:
+    def _replace(
+        self,
+        kind: str,
+        known: Mapping[str, Sequence[Row]],
+        new: Sequence[Row],
+        counting: Mapping[DocumentId, str],
+    ) -> None:
         """Write new versions beside those that count."""
-        known = {row["document"]: row for row in self._find(kind, collection, [row["document"] for row in new])}
+        before = {row["document"]: row for row in known[kind]}
         self._rows(kind).bulk_write([
-            replacing(known.get(row["document"]), row, counting.get(row["document"])) for row in new
+            replacing(before.get(row["document"]), row, counting.get(row["document"])) for row in new
         ])  # fmt: skip
 
     def _remove(self, collection: str, document: DocumentId) -> bool:
@@ -233,7 +241,8 @@ class MongoModules(Modules):
 
         The record that tells of the others goes last, so that the next attempt finds what is left.
         """
-        described, codes = (self._find(kind, collection, [document]) for kind in ("documents", "codes"))
+        known, _ = self._held(collection, [document])
+        described, codes = known["documents"], known["codes"]
         if described:
             self._rows("documents").bulk_write([trimming(row, nothing=True) for row in described])
         if codes:
@@ -257,6 +266,18 @@ class MongoModules(Modules):
             if not asked:
                 break
         return found
+
+    def _held(
+        self, collection: str, documents: Sequence[DocumentId]
+    ) -> tuple[Mapping[str, Sequence[Row]], Mapping[DocumentId, str]]:
+        """Return the rows of documents by kind, and the records that count, to a writer that holds the documents.
+
+        The register is asked last, in the transaction that holds them: it raises if they are lost. So the rows are not
+        those of another writer, and a change of them, which names what was read, cannot undo what comes after.
+        """
+        with mongo_faults():
+            known = {kind: self._find(kind, collection, documents) for kind in _KINDS}
+        return known, self._register.registered(collection, documents)
 
     def _newest(
         self, kind: str, collection: str, documents: Sequence[DocumentId], counting: Mapping[DocumentId, str]
