@@ -76,8 +76,13 @@ class Budget:
 def read_budgets(client: redis.Redis) -> list[Budget]:
     """Return the budgets of all API keys that have one."""
     now_ms = int(clock.read_clock(client) * 1000)
-    kept: Any = client.hgetall(BUDGETS)
-    spent: Any = client.hgetall(purse_key(now_ms))
+    pipeline: Any = client.pipeline(transaction=False)
+    pipeline.hgetall(BUDGETS)
+    pipeline.hgetall(purse_key(now_ms))
+    kept, spent = pipeline.execute(raise_on_error=False)
+    for reply in (kept, spent):
+        if isinstance(reply, Exception) and "WRONGTYPE" not in str(reply):
+            raise reply
     sums = _texts(spent)
     return [
         budget
@@ -95,7 +100,8 @@ def budget_of(key_id: str, budget: str | None, spent: str | None, now_ms: int) -
     """Return a budget as the board has it, or None if the key has none."""
     if not budget or not budget.isdecimal():
         return None
-    return Budget(key_id, int(budget), int(spent or 0), (DAY_MS - now_ms % DAY_MS) / 1000)
+    counted = int(spent) if spent and spent.isdecimal() else 0
+    return Budget(key_id, int(budget), counted, (DAY_MS - now_ms % DAY_MS) / 1000)
 
 
 def sums_key(day: int, dimension: str) -> str:

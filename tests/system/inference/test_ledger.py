@@ -3,8 +3,10 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,7 @@ from tests.fixtures.tallies import until
 
 TURNS: list[ChatTurn] = [{"role": "user", "content": "how many ships?"}]
 CHAT = ModelPrice(input=Decimal("0.5"), output=Decimal(2))
+KEY = "0123456789ab"
 
 
 @pytest.fixture(autouse=True)
@@ -145,3 +148,95 @@ def test_what_another_program_wrote_is_left_out(provider: Provider) -> None:
     provider.client.hset(costs.sums_key(day, "collection"), "c", "no\tsum")
     provider.client.set(costs.sums_key(day, "model"), "x")
     assert read_sums(provider.client, 1) == [costs.Sums(costs.date_of(day), "collection", "c", ())]
+
+
+def purse() -> str:
+    return costs.purse_key(int(time.time() * 1000))
+
+
+def sums_of(dimension: str) -> str:
+    return costs.sums_key(int(time.time() * 1000) // costs.DAY_MS, dimension)
+
+
+#: What another program writes: a command, its key by what it is, and the rest.
+OVER = {
+    "the purse": ("SET", "purse", "x"),
+    "what a key has spent": ("HSET", "purse", f"spent/{KEY}", "x"),
+    "what a key has spent, as no number": ("HSET", "purse", f"spent/{KEY}", "nan"),
+    "what a key has spent, too large to count": ("HSET", "purse", f"spent/{KEY}", "9" * 18),
+    "what is held for a key": ("HSET", "purse", f"held/{KEY}", "x"),
+    "what is held for a key, with a sign": ("HSET", "purse", f"held/{KEY}", "-5"),
+    "what a collection took": ("HSET", "purse", "tokens/filings", "x"),
+    "what a collection took, too large to count": ("HSET", "purse", "tokens/filings", "9e15"),
+    "the budgets": ("SET", "budgets", "x"),
+    "a budget": ("HSET", "budgets", KEY, "nan"),
+    "the sums of models": ("SET", "model", "x"),
+    "the sums of collections": ("RPUSH", "collection", "x"),
+    "the weights of collections": ("SET", "collection:weights", "x"),
+    "a line of the sums": ("HSET", "model", "", "rubbish"),
+}
+
+
+@pytest.mark.parametrize("written", OVER.values(), ids=OVER)
+@pytest.mark.parametrize("is_under_way", [False, True])
+def test_calls_are_made_and_charged_whatever_was_written_over_the_ledger(
+    provider: Provider, written: tuple[str, ...], *, is_under_way: bool
+) -> None:
+    provider.prices["words"] = CHAT
+    provider.client.hset(costs.BUDGETS, KEY, "100000000000")
+    places = {"purse": purse(), "budgets": costs.BUDGETS}
+    command, place, *rest = written
+    client: Any = provider.client
+    ledger = provider.ledger(1_000)
+    for is_over in (True, False):
+        who = replace(caller(), owner=KEY)
+        if is_over and not is_under_way:
+            client.execute_command(command, places.get(place, sums_of(place)), *rest)
+        with ledger.billing(who, "words", 10) as bill:
+            if is_over and is_under_way:
+                provider.client.delete(places.get(place, sums_of(place)))
+                client.execute_command(command, places.get(place, sums_of(place)), *rest)
+            bill.add(10)
+    assert sums(provider)["filings"][0].input_tokens in (10, 20)
+    assert provider.client.hget(purse(), f"held/{KEY}") in (None, b"0")
+    assert all(provider.client.pttl(key) > 0 for key in provider.client.scan_iter("qm:{costs}:day:*"))
+
+
+@pytest.mark.parametrize("place", [costs.BUDGETS, "purse", "spent"])
+def test_budgets_are_read_whatever_another_program_wrote(provider: Provider, place: str) -> None:
+    provider.client.hset(costs.BUDGETS, KEY, "100")
+    if place == "spent":
+        provider.client.hset(purse(), f"spent/{KEY}", "x")
+    else:
+        provider.client.set(purse() if place == "purse" else place, "x")
+    assert [budget.spent for budget in costs.read_budgets(provider.client)] in ([], [0])
+
+
+def test_a_reply_that_was_paid_for_is_not_lost_if_its_sums_cannot_be_written(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(costs, "MAX_SUBJECTS", "many")  # which the script cannot count with
+    with step() as parts:
+        reply, _ = provider.chat().ask(TURNS, max_tokens=9, caller=caller())
+    assert reply == "nine"
+    assert added(each for part in parts for each in part.costs) == (cost("scripted", 1, 10, 5, None),)
+
+
+@pytest.mark.parametrize("daily", [None, 1_000])
+def test_a_purse_that_is_lost_under_way_has_an_end_and_no_debts(provider: Provider, daily: int | None) -> None:
+    provider.prices["words"] = ModelPrice(input=Decimal(1), output=Decimal(1))
+    owner = "" if daily else KEY
+    if owner:
+        provider.client.hset(costs.BUDGETS, KEY, str(1_000_000))
+    ledger, used = provider.ledger(daily), 0
+    with ledger.billing(replace(caller(), owner=owner), "words", 900) as bill:
+        provider.client.delete(purse())
+        bill.add(5)
+    assert provider.client.pttl(purse()) > 0
+    assert all(int(amount) >= 0 for amount in provider.client.hvals(purse()))
+    with suppress(Refused):
+        for _ in range(10):
+            with ledger.billing(replace(caller(), owner=owner), "words", 200) as bill:
+                bill.add(200)
+                used += 200
+    assert used == 1_000

@@ -1,9 +1,19 @@
 """Where a client that reaches the board keeps how far its ingestions are."""
 
+from contextlib import suppress
+
 import redis
 
 from querymill_shared.board.clock import read_clock
-from querymill_shared.board.jobs_of_batch import BATCHES, MAX_LISTED, batch_key, began_at, text_of, ttl_of
+from querymill_shared.board.jobs_of_batch import (
+    BATCHES,
+    MAX_AHEAD_S,
+    MAX_LISTED,
+    batch_key,
+    known_of,
+    text_of,
+    ttl_of,
+)
 from querymill_shared.contracts.batches import KeptBatch
 
 
@@ -15,11 +25,22 @@ class BatchShelf:
 
     def keep(self, batch: str, about: KeptBatch) -> None:
         """Keep a batch; the first time, list it, too."""
-        kept = self._client.get(batch_key(batch))
-        at = began_at(kept) if isinstance(kept, str) else read_clock(self._client)
-        pipeline = self._client.pipeline(transaction=False)
-        pipeline.set(batch_key(batch), text_of(batch, about, began_at=at), ex=ttl_of(about))
-        if kept is None:
+        known = None
+        with suppress(redis.ResponseError):  # another program wrote a key of another type
+            kept = self._client.get(batch_key(batch))
+            known = known_of(kept if isinstance(kept, str) else None)
+        at = read_clock(self._client) if known is None else known.began_at
+        self._client.set(batch_key(batch), text_of(batch, about, began_at=at), ex=ttl_of(about))
+        if known is None:
+            self._list(batch, at)
+
+    def _list(self, batch: str, at: float) -> None:
+        for _ in range(2):
+            pipeline = self._client.pipeline(transaction=False)
             pipeline.zadd(BATCHES, {batch: at})
+            pipeline.zremrangebyscore(BATCHES, f"({at + MAX_AHEAD_S}", "+inf")
             pipeline.zremrangebyrank(BATCHES, 0, -MAX_LISTED - 1)
-        pipeline.execute()
+            # The list is for people to read, and fails no ingestion.
+            if "WRONGTYPE" not in str(pipeline.execute(raise_on_error=False)[0]):
+                return
+            self._client.delete(BATCHES)

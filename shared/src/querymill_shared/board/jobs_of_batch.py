@@ -4,13 +4,16 @@ The gateway writes it for uploads, the client for commands and calls. A batch is
 then a line for each job, with its number of documents.
 """
 
+import re
 from collections.abc import Iterable
+from math import isfinite
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
 from querymill_shared.board import keys
 from querymill_shared.contracts.batches import KeptBatch
+from querymill_shared.values import value
 
 #: How long a batch is kept, in seconds.
 BATCH_TTL_S: Final = 7 * 86_400
@@ -21,6 +24,17 @@ WRITTEN_EVERY_S: Final = 1.0
 #: The list of the latest batches, and how long it is.
 BATCHES: Final = f"{keys.prefix('0')}batches"
 MAX_LISTED: Final = 50
+#: What is listed further ahead than this, in seconds, another program wrote. It would push all others off the list.
+MAX_AHEAD_S: Final = 86_400.0
+_JOB: Final = re.compile(r"([0-9a-f]{32})(?: (\d{1,9}))?", re.ASCII)
+
+
+@value
+class KnownBatch:
+    """Whose batch is kept, and when it began, in seconds since the epoch."""
+
+    collection: str
+    began_at: float
 
 
 def batch_key(batch: str) -> str:
@@ -42,14 +56,31 @@ def text_of(batch: str, about: KeptBatch, *, began_at: float) -> str:
     return batch_text(to_json(known).decode(), ((job.job_id, job.documents) for job in about.jobs))
 
 
-def began_at(text: str) -> float:
-    """Return when a batch began that is kept, in seconds since the epoch."""
-    return float(from_json(text.partition("\n")[0]).get("began_at", 0.0))
+def known_of(text: str | None) -> KnownBatch | None:
+    """Return what a kept batch says of itself, or None if nothing is kept, or another program wrote it.
+
+    >>> known_of('{"collection": "filings", "began_at": 9}')
+    KnownBatch(collection='filings', began_at=9.0)
+    >>> known_of("rubbish"), known_of("[]"), known_of('{"began_at": 9}')
+    (None, None, None)
+    """
+    try:
+        known = from_json((text or "").partition("\n")[0])
+        at = float(known.get("began_at", 0.0))
+    except (ValueError, AttributeError, TypeError, OverflowError):
+        return None
+    collection = known.get("collection")
+    return KnownBatch(collection, at) if isinstance(collection, str) and isfinite(at) else None
 
 
-def collection_of(text: str) -> str:
-    """Return the collection of a batch that is kept."""
-    return str(from_json(text.partition("\n")[0])["collection"])
+def jobs_in(lines: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the jobs of a kept batch, each with its number of documents. Lines of another program are left out.
+
+    >>> jobs_in(["0123456789abcdef0123456789abcdef 20", "0123456789abcdef0123456789abcdef many", ""])
+    [('0123456789abcdef0123456789abcdef', 20)]
+    """
+    found = (_JOB.fullmatch(line) for line in lines)
+    return [(job[1], int(job[2] or 1)) for job in found if job]
 
 
 def ttl_of(about: KeptBatch) -> int:

@@ -216,9 +216,12 @@ class AsyncValkeyBoard:
         """Return the results of those of jobs that are done and lack a part, as JSON."""
         pipeline = self._client.pipeline(transaction=False)
         for job_id in job_ids:
-            pipeline.hget(keys.of_job(job_id, "job")[0], "lacks")
-        lacks = await pipeline.execute(raise_on_error=False)
-        incomplete = [job_id for job_id, lack in zip(job_ids, lacks, strict=True) if isinstance(lack, str)]
+            record, result = keys.of_job(job_id, "job", "result")
+            pipeline.hget(record, "lacks")
+            pipeline.type(result)  # one that another program wrote over says nothing
+        replies = await pipeline.execute(raise_on_error=False)
+        said = zip(job_ids, replies[::2], replies[1::2], strict=True)
+        incomplete = [job_id for job_id, lack, of in said if isinstance(lack, str) and of in ("string", "none")]
         found = await self._run_all([results.result(job_id) for job_id in incomplete]) if incomplete else []
         return [result for result in found if result is not None]
 

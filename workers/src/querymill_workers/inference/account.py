@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from importlib import resources
-from typing import assert_never
+from typing import Any, assert_never
 
 import redis
 
@@ -159,8 +159,8 @@ class Account:
             Paused: The provider has paused the fleet for longer than `WAITED_OUT_MS`, and the caller has no deadline.
         """
         if not self._listed:
-            self._client.hset(ACCOUNTS, self.key, self.model)
-            self._client.hset(ADDRESSES, self.key, self._address)
+            self._list(ACCOUNTS, self.model)
+            self._list(ADDRESSES, self._address)
             self._listed = True
 
         def go_on() -> None:
@@ -182,6 +182,13 @@ class Account:
         call = CallSlots.new_call(lane, collection)
         with self._line.first(lane, collection, go_on=go_on):
             return self._ask(lane, requests, tokens, until, go_on, call)
+
+    def _list(self, place: str, said: str) -> None:
+        try:
+            self._client.hset(place, self.key, said)
+        except redis.ResponseError:  # another program wrote over it
+            self._client.delete(place)
+            self._client.hset(place, self.key, said)
 
     def _ask(
         self, lane: Lane, requests: int, tokens: int, until: float | None, go_on: Callable[[], None], call: str = "",
@@ -214,7 +221,7 @@ class Account:
                     if call:
                         self._slots.hold(call)
                     # From the reply on: a question that was long on the way must not begin before its turn.
-                    return Grant(lane, tokens, self._clock() + ms / 1000, reply[2].decode(), call)
+                    return Grant(lane, tokens, self._clock() + ms / 1000, _epoch(reply[2]), call)
                 case "later":
                     self.fleet_counters.count("budget_waited_ms/" + lane, ms)
                     _sleep_about(min(ms, 1000))
@@ -240,7 +247,11 @@ class Account:
             if wait <= 0:
                 break
             time.sleep(min(wait, CHECK_EVERY_S))
-            if (self._client.hget(self.key, "epoch") or b"0").decode() != grant.epoch:  # type: ignore[union-attr]  # not awaited
+            try:
+                epoch: Any = self._client.hget(self.key, "epoch")
+            except redis.ResponseError:  # another program wrote over the account, and the next who asks begins it again
+                return False
+            if _epoch(epoch or b"0") != grant.epoch:
                 return False
         return True
 
@@ -302,6 +313,11 @@ class Account:
 
     def _buckets(self) -> tuple[float, float, float, float]:
         return self._requests.interval_ms, self._requests.burst, self._tokens.interval_ms, self._tokens.burst
+
+
+def _epoch(written: bytes) -> str:
+    # Another program may have written it.
+    return written.decode(errors="replace")
 
 
 def _ms(seconds: float | None) -> int:

@@ -163,6 +163,10 @@ class SharedEmbeddings(Embeddings):
         return self._profile.dimensions
 
     @property
+    def _bytes(self) -> int:
+        return 4 * self.dimensions
+
+    @property
     def max_text_tokens(self) -> int:
         """The model's input. Of a longer text, only the beginning is embedded."""
         return self._profile.max_text_tokens
@@ -185,7 +189,9 @@ class SharedEmbeddings(Embeddings):
         if missing:
             try:
                 with naming_lateness(caller):
-                    came = self._fleet_cache.obtain(list(missing), compute, lane=caller.lane, until=caller.expires_at)
+                    came = self._fleet_cache.obtain(
+                        list(missing), compute, lane=caller.lane, until=caller.expires_at, size=self._bytes
+                    )
             except TextsRefused as error:
                 raise error.in_order_of(keys) from error
             fresh = {key: np.frombuffer(value, dtype="<f4") for key, value in came.items()}
@@ -208,7 +214,7 @@ class SharedEmbeddings(Embeddings):
         keys = [self._key(text, input_type, collection) for text in texts]
         known = self._cached(keys)
         missing = [key for key in keys if key not in known]
-        shared = self._fleet_cache.known(missing) if missing else {}
+        shared = self._fleet_cache.known(missing, size=self._bytes) if missing else {}
         known |= {key: np.frombuffer(value, dtype="<f4") for key, value in shared.items()}
         return np.stack([known[key] for key in keys]) if keys and len(known) == len(set(keys)) else None
 

@@ -23,6 +23,7 @@ from redis.retry import Retry
 
 from querymill_shared.board.away import AWAY, BoardRefuses
 from querymill_shared.board.connections import open_commands
+from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import JOINED, Lane
 from querymill_shared.counters import FleetCounters
 from querymill_workers.jobs import job_counts
@@ -55,22 +56,24 @@ _REMEDY: Final = "does the server of QUERYMILL_CACHE_URL (else REDIS_URL) run, a
 _RANK = {Lane.INTERACTIVE: b"0", Lane.NORMAL: b"1", Lane.BULK: b"2"}
 #: Returns the value if there is one; 1 if the caller leads now; 0 if another worker leads. A higher lane takes the lead
 #: from a lower one, whose call may have to wait longer.
-_ASK = """
+#: Another program may have written over the value or the mark: with another type, or a value of another size.
+_ASK = with_prelude("""
+drop_unless('string', KEYS[1], KEYS[2])
 local value = redis.call('GET', KEYS[1])
-if value then return value end
+if value and (ARGV[3] == '' or #value == tonumber(ARGV[3])) then return value end
 local held = redis.call('GET', KEYS[2])
 -- After a step back of the server's clock, a mark would outlive its leader.
 if held and redis.call('PTTL', KEYS[2]) > tonumber(ARGV[2]) then held = false end
 if held and string.sub(held, 1, 1) <= string.sub(ARGV[1], 1, 1) then return 0 end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 1
-"""
+""")
 #: Writes a value, unless its collection has forgotten something since it was asked for.
 _PUBLISH = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end"
-_RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end"
+_RELEASE = "if redis.pcall('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end"
 _RENEW = """
 for place, key in ipairs(KEYS) do
-  if redis.call('GET', key) == ARGV[place] then redis.call('PEXPIRE', key, ARGV[#ARGV]) end
+  if redis.pcall('GET', key) == ARGV[place] then redis.call('PEXPIRE', key, ARGV[#ARGV]) end
 end
 """
 #: So many marks are renewed by one script. A backfill leads hundreds at a time.
@@ -116,12 +119,12 @@ class FleetCache:
         self._rests_until = 0.0
 
     def obtain(
-        self, keys: Sequence[str], compute: Compute, *, lane: Lane, until: float | None
+        self, keys: Sequence[str], compute: Compute, *, lane: Lane, until: float | None, size: int | None = None
     ) -> dict[str, bytes]:  # fmt: skip
         """Return the value of each key. ``compute`` gets only the keys that are neither cached nor in flight elsewhere.
 
         Values that are `StillComing` when ``compute`` gives up are cached when they are there. Until then this process
-        leads, and others wait.
+        leads, and others wait. A value is of ``size`` bytes, or it is none; None leaves that open.
 
         Raises:
             Refused: Another worker was computing a value and did not finish before ``until`` (monotonic seconds).
@@ -131,7 +134,7 @@ class FleetCache:
         missing, pause, followed = list(keys), POLL_S[0], False
         while missing:
             try:
-                came, led = self._ask(missing, lane)
+                came, led = self._ask(missing, lane, size)
             except redis.RedisError as error:
                 self._rest(error)
                 self._count("miss", len(missing))
@@ -150,22 +153,28 @@ class FleetCache:
             followed = True
         return values
 
-    def known(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the values that are cached now."""
+    def known(self, keys: Sequence[str], *, size: int | None = None) -> dict[str, bytes]:
+        """Return the values that are cached now, and of ``size`` bytes, unless that is None."""
         try:
             self._check_rest()
             with self._client.pipeline(transaction=False) as pipe:
                 for key in keys:
                     pipe.get(key)
-                values: list[bytes | None] = pipe.execute()
+                values: list[object] = pipe.execute(raise_on_error=False)  # one may be of another type
         except redis.RedisError as error:
             self._rest(error)
             return {}
-        found = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
+        found = {
+            key: value
+            for key, value in zip(keys, values, strict=True)
+            if isinstance(value, bytes) and size in (None, len(value))
+        }
         self._count("hit", len(found))
         return found
 
-    def _ask(self, keys: Sequence[str], lane: Lane) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    def _ask(
+        self, keys: Sequence[str], lane: Lane, size: int | None = None
+    ) -> tuple[dict[str, bytes], dict[str, bytes]]:  # fmt: skip
         """Read the cached values, and mark the keys that are neither cached nor in flight elsewhere.
 
         Return the values, and the keys that this process leads with the token of each mark.
@@ -174,7 +183,7 @@ class FleetCache:
         token = _RANK[lane] + secrets.token_bytes(12)
         with self._client.pipeline(transaction=False) as pipe:
             for key in keys:
-                pipe.eval(_ASK, 2, key, _mark(key), token, LEASE_MS)
+                pipe.eval(_ASK, 2, key, _mark(key), token, LEASE_MS, "" if size is None else size)
             replies: list[bytes | int] = pipe.execute()
         came = {key: reply for key, reply in zip(keys, replies, strict=True) if isinstance(reply, bytes)}
         led = {key: token for key, reply in zip(keys, replies, strict=True) if reply == 1}

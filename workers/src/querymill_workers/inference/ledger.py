@@ -133,7 +133,7 @@ class Ledger:
     def settle(self, bill: Bill) -> None:
         """Add what a bill has come to, to the sums of the fleet, and to the counts of the step that asked.
 
-        If the board is away, the sums lack it: a reply that was paid for is not lost for that.
+        If the board is away or refuses it, the sums lack it: a reply that was paid for is not lost for that.
         """
         cost = self._tariff.cost(bill.model, bill.calls, bill.input_tokens, bill.output_tokens)
         used = cost.input_tokens + cost.output_tokens
@@ -145,7 +145,7 @@ class Ledger:
             return
         try:
             self._settle(keys=[costs.SLOT], args=_arguments(bill, cost))
-        except AWAY as error:
+        except (*AWAY, redis.ResponseError) as error:
             _log.warning("the sums of costs lack a call", model=bill.model, error=type(error).__name__)
 
     def _opened(self, caller: Caller, model: str, sent: int, written: int) -> Bill:
@@ -203,6 +203,5 @@ def _one_word(model: str) -> str:
 
 @cache
 def _script(name: str) -> str:
-    return with_prelude(
-        (resources.files("querymill_workers.inference") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
-    )
+    folder = resources.files("querymill_workers.inference") / "lua"
+    return with_prelude("\n".join((folder / f"{part}.lua").read_text(encoding="utf-8") for part in ("purse", name)))

@@ -23,8 +23,8 @@ from querymill_shared.board.jobs_of_batch import (
     OPEN_TTL_S,
     batch_key,
     batch_text,
-    began_at,
-    collection_of,
+    jobs_in,
+    known_of,
     text_of,
     ttl_of,
 )
@@ -70,20 +70,35 @@ async def keep_batch(request: Request, batch: BatchId) -> Response:
     caller, context = caller_of(request), context_of(request)
     need(caller, Scope.INGEST)
     need_sight(caller, about.collection)
-    kept = await context.recall(batch_key(_checked(batch)))
-    if kept is not None and not caller.sees(collection_of(kept)):
+    known = known_of(await context.recall(batch_key(_checked(batch))))
+    if known is not None and not caller.sees(known.collection):
         raise not_found()
-    at = await context.now() if kept is None else began_at(kept)
+    at = await context.now() if known is None else known.began_at
     await context.remember(batch_key(batch), text_of(batch, about, began_at=at), ttl_s=ttl_of(about))
-    if kept is None:
+    if known is None:
         await context.list_in(BATCHES, batch, at=at, longest=MAX_LISTED)
     return Response(status_code=204)
 
 
 def _checked(batch: str) -> str:
-    if len(batch) != 32 or not set(batch) <= set("0123456789abcdef"):
+    if not _is_id(batch):
         raise not_found()
     return batch
+
+
+def _is_id(batch: str) -> bool:
+    return len(batch) == 32 and set(batch) <= set("0123456789abcdef")
+
+
+async def _kept(context: GatewayContext, batch: str) -> tuple[BatchBody, list[tuple[str, int]]] | None:
+    """Return what is kept of a batch, and its jobs, or None if nothing is, or another program wrote it."""
+    if not _is_id(batch):
+        return None
+    about, *lines = (await context.recall(batch_key(batch)) or "").split("\n")
+    try:
+        return BatchBody.model_validate_json(about), jobs_in(lines)
+    except ValidationError:
+        return None
 
 
 async def batch_of(request: Request, batch: str) -> BatchBody:
@@ -93,20 +108,18 @@ async def batch_of(request: Request, batch: str) -> BatchBody:
         Problem: There is none that the caller may see.
     """
     context = context_of(request)
-    kept = await context.recall(batch_key(_checked(batch)))
+    kept = await _kept(context, batch)
     if kept is None:
         raise not_found()
-    about, *lines = kept.split("\n")
-    jobs = [line.partition(" ") for line in lines]
-    body = BatchBody.model_validate_json(about)
+    body, jobs = kept
     if not caller_of(request).sees(body.collection):
         raise not_found()
     need(caller_of(request), Scope.INGEST)
-    states = await context.mill.board.states([job_id for job_id, _, _ in jobs])
+    states = await context.mill.board.states([job_id for job_id, _ in jobs])
     body.jobs.update(Counter(state for state in states if state))
     # Those that did not store all their documents stay on the board for as long as their batch.
-    stored = sum(int(documents or 1) for (_, _, documents), state in zip(jobs, states, strict=True) if state in _STORED)
-    done = [job_id for (job_id, _, _), state in zip(jobs, states, strict=True) if state == "done"]
+    stored = sum(documents for (_, documents), state in zip(jobs, states, strict=True) if state in _STORED)
+    done = [job_id for (job_id, _), state in zip(jobs, states, strict=True) if state == "done"]
     failed = [document for result in await context.mill.board.lacking(done) for document in failed_in(result)]
     return body.model_copy(
         update={
@@ -123,8 +136,7 @@ async def refused_lately(request: Request, *, since: float, limit: int = 3) -> l
         return found
     context = context_of(request)
     for batch in await context.latest_in(BATCHES, limit=limit):
-        about = (await context.recall(batch_key(batch)) or "").partition("\n")[0]
-        body = BatchBody.model_validate_json(about) if about else None
+        body, _ = await _kept(context, batch) or (None, ())
         if body is None or body.began_at < since or not caller_of(request).sees(body.collection):
             continue
         if body.rejected and not body.accepted and not body.is_open:
@@ -133,13 +145,16 @@ async def refused_lately(request: Request, *, since: float, limit: int = 3) -> l
 
 
 def failed_in(result: str) -> list[FailedDocument]:
-    """Return the documents that a job of many could not store, from its result as JSON."""
-    documents = json.loads(result).get("documents") or ()
-    return [
-        FailedDocument(document=each["document"], reason=each.get("reason", ""))
-        for each in documents
-        if isinstance(each, dict) and each.get("outcome") == "failed"
-    ]
+    """Return the documents that a job of many could not store, from its result as JSON, if it can be read."""
+    try:
+        documents = json.loads(result).get("documents") or ()
+        return [
+            FailedDocument(document=each["document"], reason=each.get("reason", ""))
+            for each in documents
+            if isinstance(each, dict) and each.get("outcome") == "failed"
+        ]
+    except (ValueError, LookupError, AttributeError, TypeError):
+        return []
 
 
 async def latest_batches(request: Request, *, limit: int) -> list[BatchBody]:

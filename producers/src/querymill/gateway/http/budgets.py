@@ -37,14 +37,23 @@ class BudgetKeeper:
         """
         if not key.id or is_free(asked):
             return
-        kept = await self._client.hget(BUDGETS, key.id)
+        kept = await self._read(BUDGETS, key.id)
         if not kept:
             return
         now_ms = int(await read_clock_later(self._client) * 1000)
-        spent: Any = await self._client.hget(purse_key(now_ms), f"spent/{key.id}")
-        budget = budget_of(key.id, str(kept), spent, now_ms)
+        spent = await self._read(purse_key(now_ms), f"spent/{key.id}")
+        budget = budget_of(key.id, kept, spent, now_ms)
         if budget is not None and budget.allows == "nothing":
             raise self._problem(budget)
+
+    async def _read(self, name: str, field: str) -> str | None:
+        try:
+            kept: Any = await self._client.hget(name, field)
+        except redis.ResponseError as error:
+            if "WRONGTYPE" not in str(error):
+                raise
+            return None  # another program wrote over all budgets, or all that is spent
+        return str(kept) if kept else None
 
     def _problem(self, budget: Budget) -> Problem:
         spent, of = money(budget.spent, self._currency), money(budget.budget, self._currency)

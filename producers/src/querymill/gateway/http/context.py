@@ -34,6 +34,7 @@ from querymill_shared.board.away import AWAY
 from querymill_shared.board.clock import read_clock_later
 from querymill_shared.board.cluster import refuse_bells
 from querymill_shared.board.connections import open_async_commands
+from querymill_shared.board.jobs_of_batch import MAX_AHEAD_S
 from querymill_shared.board.keys import CALLBACK_SECRETS, READY
 from querymill_shared.callback_secrets import CallbackSecrets
 from querymill_shared.settings import Settings
@@ -156,19 +157,34 @@ class GatewayContext:
         await self._client.set(name, value, ex=ttl_s)
 
     async def list_in(self, name: str, value: str, *, at: float, longest: int) -> None:
-        """Put a value, with its time, on a list that is kept on the board and holds the latest ``longest``."""
-        pipeline = self._client.pipeline(transaction=False)
-        pipeline.zadd(name, {value: at})
-        pipeline.zremrangebyrank(name, 0, -longest - 1)
-        await pipeline.execute()
+        """Put a value, with its time, on a list that is kept on the board and holds the latest ``longest``.
+
+        The list is for people to read, and fails no request: one that another program wrote over begins again.
+        """
+        for _ in range(2):
+            pipeline = self._client.pipeline(transaction=False)
+            pipeline.zadd(name, {value: at})
+            pipeline.zremrangebyscore(name, f"({at + MAX_AHEAD_S}", "+inf")
+            pipeline.zremrangebyrank(name, 0, -longest - 1)
+            if "WRONGTYPE" not in str((await pipeline.execute(raise_on_error=False))[0]):
+                return
+            await self._client.delete(name)
 
     async def latest_in(self, name: str, *, limit: int) -> list[str]:
         """Return the values of a list that were put on it last, the latest first."""
-        return [str(value) for value in await self._client.zrevrange(name, 0, limit - 1)]
+        try:
+            return [str(value) for value in await self._client.zrevrange(name, 0, limit - 1)]
+        except redis.ResponseError as error:
+            _pass_wrong_type(error)
+            return []
 
     async def recall(self, name: str) -> str | None:
-        """Return a value that was kept."""
-        kept = await self._client.get(name)
+        """Return a value that was kept, or None if there is none, or one of another type that another program wrote."""
+        try:
+            kept = await self._client.get(name)
+        except redis.ResponseError as error:
+            _pass_wrong_type(error)
+            return None
         return kept if isinstance(kept, str) else None
 
     async def key_of(self, written: str) -> ApiKey | None:
@@ -272,7 +288,8 @@ class GatewayContext:
             finally:
                 if renewal is not None:
                     renewal.cancel()
-                    with suppress(*AWAY):  # then the place is free again when its lease ends
+                    # Then the place is free again when its lease ends, or another program wrote over all of them.
+                    with suppress(*AWAY, redis.ResponseError):
                         await asyncio.shield(self.rate_limiter.leave(caller, place))
         finally:
             self._places.give_back(caller.id)
@@ -280,8 +297,13 @@ class GatewayContext:
     async def _renew(self, caller: ApiKey, place: str) -> None:
         while True:
             await asyncio.sleep(LEASE_S / 3)
-            with suppress(*AWAY):
+            with suppress(*AWAY, redis.ResponseError):
                 await self.rate_limiter.renew(caller, place)
+
+
+def _pass_wrong_type(error: redis.ResponseError) -> None:
+    if "WRONGTYPE" not in str(error):
+        raise error
 
 
 def _session_at(session: str) -> str:

@@ -21,6 +21,14 @@ local function add_to(set, member)
   return add_with('SADD', set, member)
 end
 
+-- Delete those of some keys that another program wrote over with a value of another type: who shares them must go on.
+local function drop_unless(kind, ...)
+  for _, key in ipairs({...}) do
+    local found = redis.call('TYPE', key).ok
+    if found ~= kind and found ~= 'none' then redis.call('DEL', key) end
+  end
+end
+
 -- Add one to a number of a step. What another program wrote there, and what no more can be added to, begins again at one.
 local function add_one(steps, field)
   local number = redis.pcall('HINCRBY', steps, field, 1)

@@ -13,23 +13,23 @@ local now = now_ms()
 local day = math.floor(now / 86400000)
 local left = 86400000 - now % 86400000
 local purse = KEYS[1] .. day .. ':purse'
-local function number(field) return tonumber(redis.call('HGET', purse, field) or 0) end
+drop_unless('hash', purse)
 
--- A script of a cluster may read this: it is in the slot.
-local budget = owner ~= '' and tonumber(redis.call('HGET', ARGV[8], owner) or '')
+-- A script of a cluster may read this: it is in the slot. Workers may not write it. Of another type, it holds no budgets.
+local budgets, budget = ARGV[8], nil
+if owner ~= '' and redis.call('TYPE', budgets).ok == 'hash' then budget = whole(redis.call('HGET', budgets, owner)) end
 if budget then
-  local spent = number('spent/' .. owner)
-  local committed = spent + number('held/' .. owner)
+  local spent = read_sum(purse, 'spent/' .. owner)
+  local committed = spent + read_sum(purse, 'held/' .. owner)
   if committed >= budget then return {'budget', day, string.format('%.0f', spent), string.format('%.0f', budget), left} end
   if ARGV[6] == '1' and committed >= budget * tonumber(ARGV[7]) / 100 then
     return {'extras', day, string.format('%.0f', spent), string.format('%.0f', budget), left}
   end
 end
 if most > 0 then
-  local used = number('tokens/' .. collection)
+  local used = read_sum(purse, 'tokens/' .. collection)
   if used + tokens > most then return {'tokens', day, used, most, left} end
-  redis.call('HINCRBY', purse, 'tokens/' .. collection, tokens)
+  add_sum(purse, 'tokens/' .. collection, tokens)
 end
-if budget then redis.call('HINCRBY', purse, 'held/' .. owner, string.format('%.0f', nanos)) end
-if budget or most > 0 then redis.call('PEXPIRE', purse, 172800000) end
+if budget then add_sum(purse, 'held/' .. owner, nanos) end
 return {'ok', day, 0, budget and 1 or 0, left}

@@ -10,35 +10,44 @@
 local now = read_clock() / 1000
 local outcome = ARGV[1]
 if ARGV[18] ~= '' then
+    drop_unless('list', KEYS[4])
     redis.pcall('LPUSH', KEYS[4], string.format('%d ', now) .. ARGV[18])
     redis.pcall('LTRIM', KEYS[4], 0, ARGV[19] - 1)
     redis.pcall('PEXPIRE', KEYS[4], 604800000)
 end
-local function field(name) return tonumber(redis.call('HGET', KEYS[1], name) or 0) or 0 end
+local function field(name) return read_number(redis.call('HGET', KEYS[1], name)) end
+local function time(name, ahead) return read_time(redis.call('HGET', KEYS[1], name), now, ahead) end
 local function set(name, value) redis.call('HSET', KEYS[1], name, string.format('%.3f', value)) end
+-- A count that another program wrote over begins again.
+local function count_up(name)
+    local count = redis.pcall('HINCRBY', KEYS[1], name, 1)
+    if type(count) == 'number' and count > 0 then return count end
+    redis.call('HSET', KEYS[1], name, 1)
+    return 1
+end
 
 local requests = { field = 'requests_full', interval = tonumber(ARGV[4]), burst = tonumber(ARGV[5]) }
 local tokens = { field = 'tokens_full', interval = tonumber(ARGV[6]), burst = tonumber(ARGV[7]) }
 local function correct(bucket, units)
     if bucket.interval > 0 and units ~= 0 then
-        set(bucket.field, math.max(field(bucket.field), now) + units * bucket.interval)
+        set(bucket.field, math.max(time(bucket.field, AHEAD), now) + units * bucket.interval)
     end
 end
 local function empty_at(bucket, at)
     if bucket.interval > 0 then set(bucket.field, at + bucket.burst * bucket.interval) end
 end
 local function pause(ms)
-    if now + ms <= field('paused_until') then return 0 end
+    if now + ms <= time('paused_until', PAUSE) then return 0 end
     set('paused_until', now + ms)
     -- The buckets are empty after the pause. Grants made before it are void, because the epoch changes.
     empty_at(requests, now + ms)
     empty_at(tokens, now + ms)
-    redis.call('HINCRBY', KEYS[1], 'epoch', 1)
+    count_up('epoch')
     return ms
 end
 local function at_most(bucket, left)
     if left >= 0 and left < bucket.burst and bucket.interval > 0 then
-        set(bucket.field, math.max(field(bucket.field), now + (bucket.burst - left) * bucket.interval))
+        set(bucket.field, math.max(time(bucket.field, AHEAD), now + (bucket.burst - left) * bucket.interval))
     end
 end
 local function close()
@@ -47,8 +56,7 @@ end
 
 -- Additive increase, multiplicative decrease of the number of places.
 local function adapt(took, tokens)
-    local places = math.max(field('places'), 0)
-    if places == 0 then places = FIRST end
+    local places = read_places(redis.call('HGET', KEYS[1], 'places'))
     local fine, factor, least = outcome == 'answered', nil, 1
     if outcome == 'failed' or outcome == 'limited' then factor = 0.5 end
     if fine and tokens > 0 then
@@ -73,7 +81,7 @@ local function adapt(took, tokens)
     redis.call('ZREM', KEYS[2], ARGV[15])
     if factor then
         -- Calls that began before the last decrease, or on their way to Redis as it was made, say nothing about it.
-        if now - took > field('narrowed_at') + 5 then
+        if now - took > time('narrowed_at', 0) + 5 then
             set('places', math.min(places, math.max(least, places * factor)))
             set('narrowed_at', now)
         end
@@ -93,7 +101,7 @@ if ARGV[15] ~= '' then
     if outcome == 'answered' and field('open_until') > 0 then set('places', math.max(field('places'), FIRST)) end
 end
 if outcome == 'limited' then
-    local strikes = redis.call('HINCRBY', KEYS[1], 'strikes', 1)
+    local strikes = count_up('strikes')
     local told = tonumber(ARGV[8])
     if told < 0 then told = math.min(500 * 2 ^ strikes, 30000) end
     paused = pause(told)
@@ -104,15 +112,15 @@ elseif outcome == 'answered' then
 elseif outcome == 'rejected' then
     close()
 elseif outcome == 'failed' then
-    if now - field('failed_at') > 30000 and field('open_until') == 0 then redis.call('HDEL', KEYS[1], 'failures') end
-    local failures = redis.call('HINCRBY', KEYS[1], 'failures', 1)
+    if now - time('failed_at', 0) > 30000 and time('open_until', OPEN) == 0 then redis.call('HDEL', KEYS[1], 'failures') end
+    local failures = count_up('failures')
     set('failed_at', now)
-    if failures >= tonumber(ARGV[13]) and field('open_until') <= now then
+    if failures >= tonumber(ARGV[13]) and time('open_until', OPEN) <= now then
         local cooldown = field('cooldown')
-        if cooldown == 0 then cooldown = tonumber(ARGV[14]) end
+        if cooldown == 0 or cooldown > OPEN then cooldown = tonumber(ARGV[14]) end
         set('open_until', now + cooldown)
         opened = 'open'
-        set('cooldown', math.min(cooldown * 2, 30000))
+        set('cooldown', math.min(cooldown * 2, OPEN))
         redis.call('HDEL', KEYS[1], 'probe_until')
     end
 elseif field('open_until') > 0 then

@@ -14,21 +14,23 @@ local now = read_clock() / 1000
 local account = {}
 local flat = redis.call('HGETALL', KEYS[1])
 for i = 1, #flat, 2 do account[flat[i]] = flat[i + 1] end
-local function number(field) return tonumber(account[field] or 0) end
+local function number(field) return read_number(account[field]) end
+local function time(field, ahead) return read_time(account[field], now, ahead) end
 local lane, share, floor = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local max_wait = tonumber(ARGV[6])
 
-local opens = number('open_until')
+local opens = time('open_until', OPEN)
 if opens > 0 and ARGV[13] ~= '1' then
-    local wait = math.max(opens, number('probe_until')) - now
+    local wait = math.max(opens, time('probe_until', AHEAD)) - now
     if wait > 0 then return { 'open', math.ceil(wait) } end
 end
-local paused = number('paused_until') - now
+local resumes = time('paused_until', PAUSE)
+local paused = resumes - now
 if max_wait < 0 and paused > tonumber(ARGV[14]) then return { 'paused', math.ceil(paused) } end
 
 local requests = { field = 'requests_full', cost = tonumber(ARGV[4]), interval = tonumber(ARGV[7]), burst = tonumber(ARGV[8]) }
 local tokens = { field = 'tokens_full', cost = tonumber(ARGV[5]), interval = tonumber(ARGV[9]), burst = tonumber(ARGV[10]) }
-local earliest = math.max(now, number('paused_until'))
+local earliest = math.max(now, resumes)
 
 local function give_place(call)
     local key = string.match(call, '^(.*)|')
@@ -37,14 +39,14 @@ local function give_place(call)
         return { 'full', math.ceil(math.min(earliest - now, 1000)) }
     end
     redis.call('HSET', KEYS[1], 'seen_' .. lane, string.format('%.0f', now))
-    local limit = math.max(1, math.floor(tonumber(account['places'] or FIRST)))
-    local count = count_calls(now, key .. '|')
+    local limit = math.max(1, math.floor(read_places(account['places'])))
+    local count = count_calls(now, key .. '|', tonumber(ARGV[12]))
     local shares = { normal = 0.75, bulk = 0.5 }
     local function room(asking)
         local left = limit - count.all
         if asking == 'interactive' then return left end
-        local above = number('seen_interactive')
-        if asking == 'bulk' then above = math.max(above, number('seen_normal')) end
+        local above = time('seen_interactive', 0)
+        if asking == 'bulk' then above = math.max(above, time('seen_normal', 0)) end
         if above < now - ABOUT then return left end
         return math.min(left, math.max(1, math.floor(limit * shares[asking])) - count[asking])
     end
@@ -59,7 +61,7 @@ local function give_place(call)
         note_turn(key, finish, tag, now)
         return { 'full', math.ceil(math.min(math.max(number('usual_ms') / limit / 2, 5), 100)) }
     end
-    if opens > 0 then redis.call('HSET', KEYS[1], 'probe_until', string.format('%.3f', now + 30000)) end
+    if opens > 0 then redis.call('HSET', KEYS[1], 'probe_until', string.format('%.3f', now + OPEN)) end
     note_turn(key, tag, tag, 0)
     redis.call('HSET', KEYS[1], 'turn', string.format('%.2f', math.max(number('turn'), tag)))
     redis.call('ZADD', KEYS[2], now + tonumber(ARGV[12]), call)
@@ -72,35 +74,35 @@ if ARGV[11] ~= '' then return give_place(ARGV[11]) end
 local function start(bucket, usable)
     if bucket.interval == 0 or bucket.cost == 0 then return earliest end
     local burst = bucket.burst * usable
-    return math.max(earliest, number(bucket.field) + (math.min(bucket.cost, burst) - burst) * bucket.interval)
+    return math.max(earliest, time(bucket.field, AHEAD) + (math.min(bucket.cost, burst) - burst) * bucket.interval)
 end
 local function both(usable) return math.max(start(requests, usable), start(tokens, usable)) end
 local function spend(bucket, at)
     if bucket.interval == 0 or bucket.cost == 0 then return end
     -- A call larger than the burst is charged twice for the excess, or the window that starts with it would exceed the limit.
     local cost = bucket.cost + math.max(0, bucket.cost - bucket.burst)
-    local full = math.max(number(bucket.field), at) + cost * bucket.interval
+    local full = math.max(time(bucket.field, AHEAD), at) + cost * bucket.interval
     redis.call('HSET', KEYS[1], bucket.field, string.format('%.3f', full))
 end
 
 local at = both(share)
 if floor > 0 and at > now then
     local line = math.max(requests.cost * requests.interval, tokens.cost * tokens.interval)
-    if number('floor_' .. lane) <= now and number('paused_until') <= now then
+    if time('floor_' .. lane, AHEAD) <= now and resumes <= now then
         -- Its floor entitles it to a turn: it may use the whole burst like the highest lane.
         at = both(1)
         if max_wait < 0 or at - now <= max_wait then
             redis.call('HSET', KEYS[1], 'floor_' .. lane, string.format('%.3f', now + line / floor))
         end
     else
-        local turn = math.max(number('turn_' .. lane), math.min(at, math.max(number('floor_' .. lane), now)))
+        local turn = math.max(time('turn_' .. lane, AHEAD), math.min(at, math.max(time('floor_' .. lane, AHEAD), now)))
         if max_wait >= 0 and turn - now > max_wait then return { 'refused', math.ceil(turn - now) } end
         redis.call('HSET', KEYS[1], 'turn_' .. lane, string.format('%.3f', turn + line))
         return { 'later', math.ceil(turn - now) }
     end
 end
 if max_wait >= 0 and at - now > max_wait then return { 'refused', math.ceil(at - now) } end
-if opens > 0 then redis.call('HSET', KEYS[1], 'probe_until', string.format('%.3f', at + 30000)) end
+if opens > 0 then redis.call('HSET', KEYS[1], 'probe_until', string.format('%.3f', at + OPEN)) end
 spend(requests, at)
 spend(tokens, at)
 redis.call('PEXPIRE', KEYS[1], 3600000)

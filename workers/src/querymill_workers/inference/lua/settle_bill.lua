@@ -7,12 +7,12 @@ local day = tonumber(ARGV[1])
 if day < 0 then day = math.floor(now_ms() / 86400000) end
 local stem = KEYS[1] .. day
 local purse, owner = stem .. ':purse', ARGV[4]
-if tonumber(ARGV[3]) ~= 0 then redis.call('HINCRBY', purse, 'tokens/' .. ARGV[2], ARGV[3]) end
+drop_unless('hash', purse)
+if tonumber(ARGV[3]) ~= 0 then add_sum(purse, 'tokens/' .. ARGV[2], tonumber(ARGV[3])) end
 -- What a key has spent is known before it gets a budget, too.
 if owner ~= '' then
-  if tonumber(ARGV[5]) > 0 then redis.call('HINCRBY', purse, 'held/' .. owner, '-' .. ARGV[5]) end
-  if tonumber(ARGV[11]) > 0 then redis.call('HINCRBY', purse, 'spent/' .. owner, ARGV[11]) end
-  redis.call('PEXPIRE', purse, 172800000)
+  if tonumber(ARGV[5]) > 0 then add_sum(purse, 'held/' .. owner, -tonumber(ARGV[5])) end
+  if tonumber(ARGV[11]) > 0 then add_sum(purse, 'spent/' .. owner, tonumber(ARGV[11])) end
 end
 if tonumber(ARGV[9]) + tonumber(ARGV[10]) == 0 then return end
 
@@ -55,6 +55,8 @@ local most, others, kept_ms = tonumber(ARGV[13]), ARGV[14], ARGV[15]
 for i = 16, #ARGV, 2 do
   local sums, subject = stem .. ':' .. ARGV[i], ARGV[i + 1]
   local weights = sums .. ':weights'
+  drop_unless('hash', sums)
+  drop_unless('zset', weights)
   redis.call('HSET', sums, subject, merge(redis.call('HGET', sums, subject), ARGV[6], ARGV[7], numbers))
   redis.call('PEXPIRE', sums, kept_ms)
   if subject ~= others then

@@ -10,9 +10,12 @@ local now = now_ms()
 local present = math.floor(now / window)
 local left = window - now % window
 local used, former = 0, 0
+-- Another program may have written over either, or over a count in it.
+drop_unless('hash', windows)
+drop_unless('zset', places)
 if limit > 0 then
-  used = tonumber(redis.call('HGET', windows, tostring(present))) or 0
-  former = tonumber(redis.call('HGET', windows, tostring(present - 1))) or 0
+  used = whole(redis.call('HGET', windows, tostring(present))) or 0
+  former = whole(redis.call('HGET', windows, tostring(present - 1))) or 0
   local counted = used + former * left / window
   if counted + requests > limit then
     -- After how long the former window's share is small enough; else the present one must end first.
@@ -23,12 +26,14 @@ if limit > 0 then
 end
 if most > 0 and place ~= '' then
   redis.call('ZREMRANGEBYSCORE', places, '-inf', now)
+  -- No lease ends so late. Twice the lease: the clocks of a cluster's servers differ.
+  redis.call('ZREMRANGEBYSCORE', places, string.format('(%.0f', now + 2 * lease), '+inf')
   if redis.call('ZCARD', places) >= most then return {2, math.max(0, math.floor(limit - used - former * left / window)), 1000} end
   redis.call('ZADD', places, now + lease, place)
   redis.call('PEXPIRE', places, lease)
 end
 if limit == 0 then return {0, 0, 0} end
-redis.call('HINCRBY', windows, tostring(present), requests)
+redis.call('HSET', windows, tostring(present), string.format('%.0f', used + requests))
 redis.call('HDEL', windows, tostring(present - 2), tostring(present - 3))
 redis.call('PEXPIRE', windows, 3 * window)
 return {0, math.max(0, math.floor(limit - used - requests - former * left / window)), left}
