@@ -98,7 +98,8 @@ def test_an_idempotency_key_returns_the_first_job(submit: Submit, server: redis.
 
 def test_a_refused_job_is_not_rung_for(submit: Submit, server: redis.Redis) -> None:
     for shard in keys.SHARDS:
-        server.hset(f"{keys.prefix(shard)}backlog", mapping=dict.fromkeys(Queue, 60_000))
+        server.hset(keys.backlog(shard), mapping=dict.fromkeys(Queue, 60_000))
+        server.pexpire(keys.backlog(shard), 3_000)
     with pytest.raises(Overloaded):
         submit(SEARCH)
     assert rung(server, Queue.SEARCH) == []

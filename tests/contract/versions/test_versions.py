@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from querymill_shared.board import Claim
@@ -368,6 +368,7 @@ _STEPS = st.lists(st.tuples(st.sampled_from(MOVES), st.sampled_from("ab"), st.in
 
 
 @given(steps=_STEPS)
+@example(steps=[("drop", "a", 2), ("forget", "a", 2), ("red", "a", 1)])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_server_agrees_with_the_reference(pool: Pool, steps: list[tuple[str, str, int]]) -> None:
     collection = f"c{uuid4().hex}"

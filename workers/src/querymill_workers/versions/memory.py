@@ -114,9 +114,9 @@ class MemoryVersions(Versions):
                 return
             forgotten.everything = max(forgotten.everything, version)
             for (in_collection, of_kind, _), entry in self._entries.items():
-                covered = entry.written is not None and entry.written <= version
+                covered = (entry.written or NEVER) <= version and entry.dropped <= version
                 if (in_collection, of_kind) == (collection, kind) and covered:
-                    entry.written = None
+                    entry.written, entry.dropped = None, NEVER
 
     @override
     def largest_version(self, at_least_us: int) -> int:
