@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, get_args
 import redis
 
 from querymill_shared.board import clock
+from querymill_shared.board.replies import is_written_over
 from querymill_shared.contracts.costs import ModelCost, added
 from querymill_shared.values import value
 
@@ -81,7 +82,7 @@ def read_budgets(client: redis.Redis) -> list[Budget]:
     pipeline.hgetall(purse_key(now_ms))
     kept, spent = pipeline.execute(raise_on_error=False)
     for reply in (kept, spent):
-        if isinstance(reply, Exception) and "WRONGTYPE" not in str(reply):
+        if isinstance(reply, Exception) and not is_written_over(reply):
             raise reply
     sums = _texts(spent)
     return [

@@ -14,6 +14,7 @@ import structlog
 
 from querymill_shared.board.board_client import cluster_of
 from querymill_shared.board.connections import run_command, run_commands
+from querymill_shared.board.replies import is_written_over
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.jobs.bell import Bell
@@ -146,7 +147,7 @@ class BellListener(Listener):
 
     def _make_good(self, client: redis.Redis, queues: list[str], error: redis.ResponseError) -> None:
         """Set aside what is no queue. A server before Redis 7 pops one bell at a time."""
-        if str(error).startswith("WRONGTYPE"):
+        if is_written_over(error):
             for queue in queues:
                 if set_aside(client, queue):
                     self._dropped.count(queue, NoBell.NO_LIST)

@@ -16,6 +16,7 @@ import structlog
 from kombu.transport import redis
 from redis.exceptions import ResponseError
 
+from querymill_shared.board.replies import is_written_over
 from querymill_shared.broker import KeptClientChannel, KeptClientTransport
 from querymill_shared.queues import Queue, task_of
 from querymill_workers import wiring
@@ -112,7 +113,7 @@ class BellChannel(KeptClientChannel):
         try:
             return super()._brpop_read(**options)  # type: ignore[misc]  # not in its stubs
         except self.ResponseError as error:
-            if not str(error).startswith("WRONGTYPE"):
+            if not is_written_over(error):
                 raise
             for queue in self.active_queues:
                 self._set_aside(queue)

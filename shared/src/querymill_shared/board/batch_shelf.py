@@ -14,6 +14,7 @@ from querymill_shared.board.jobs_of_batch import (
     text_of,
     ttl_of,
 )
+from querymill_shared.board.replies import is_written_over
 from querymill_shared.contracts.batches import KeptBatch
 
 
@@ -41,6 +42,6 @@ class BatchShelf:
             pipeline.zremrangebyscore(BATCHES, f"({at + MAX_AHEAD_S}", "+inf")
             pipeline.zremrangebyrank(BATCHES, 0, -MAX_LISTED - 1)
             # The list is for people to read, and fails no ingestion.
-            if "WRONGTYPE" not in str(pipeline.execute(raise_on_error=False)[0]):
+            if not is_written_over(pipeline.execute(raise_on_error=False)[0]):
                 return
             self._client.delete(BATCHES)

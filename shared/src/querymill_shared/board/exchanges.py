@@ -69,7 +69,7 @@ def submit(
     On a cluster every write is in the slot of the clock, the only one whose server gives versions.
 
     Raises:
-        IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
+        IdempotencyConflict: The key belongs to a job with a different request that is on the board or on its way.
         Overloaded: No worker can begin it before its deadline.
     """
     shard = keys.CLOCK_SHARD if is_on_cluster and joining.is_ordered(request) else ""

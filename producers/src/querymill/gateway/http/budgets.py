@@ -9,6 +9,7 @@ from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.scopes import scope_of
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board.clock import read_clock_later
+from querymill_shared.board.replies import is_written_over
 from querymill_shared.contracts.conversations.ranks import RankList
 from querymill_shared.contracts.costs import money
 from querymill_shared.contracts.documents import DocumentRequest
@@ -50,7 +51,7 @@ class BudgetKeeper:
         try:
             kept: Any = await self._client.hget(name, field)
         except redis.ResponseError as error:
-            if "WRONGTYPE" not in str(error):
+            if not is_written_over(error):
                 raise
             return None  # another program wrote over all budgets, or all that is spent
         return str(kept) if kept else None

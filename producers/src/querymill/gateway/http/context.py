@@ -36,6 +36,7 @@ from querymill_shared.board.cluster import refuse_bells
 from querymill_shared.board.connections import open_async_commands
 from querymill_shared.board.jobs_of_batch import MAX_AHEAD_S
 from querymill_shared.board.keys import CALLBACK_SECRETS, READY
+from querymill_shared.board.replies import is_written_over
 from querymill_shared.callback_secrets import CallbackSecrets
 from querymill_shared.settings import Settings
 
@@ -166,7 +167,7 @@ class GatewayContext:
             pipeline.zadd(name, {value: at})
             pipeline.zremrangebyscore(name, f"({at + MAX_AHEAD_S}", "+inf")
             pipeline.zremrangebyrank(name, 0, -longest - 1)
-            if "WRONGTYPE" not in str((await pipeline.execute(raise_on_error=False))[0]):
+            if not is_written_over((await pipeline.execute(raise_on_error=False))[0]):
                 return
             await self._client.delete(name)
 
@@ -175,7 +176,8 @@ class GatewayContext:
         try:
             return [str(value) for value in await self._client.zrevrange(name, 0, limit - 1)]
         except redis.ResponseError as error:
-            _pass_wrong_type(error)
+            if not is_written_over(error):
+                raise
             return []
 
     async def recall(self, name: str) -> str | None:
@@ -183,7 +185,8 @@ class GatewayContext:
         try:
             kept = await self._client.get(name)
         except redis.ResponseError as error:
-            _pass_wrong_type(error)
+            if not is_written_over(error):
+                raise
             return None
         return kept if isinstance(kept, str) else None
 
@@ -299,11 +302,6 @@ class GatewayContext:
             await asyncio.sleep(LEASE_S / 3)
             with suppress(*AWAY, redis.ResponseError):
                 await self.rate_limiter.renew(caller, place)
-
-
-def _pass_wrong_type(error: redis.ResponseError) -> None:
-    if "WRONGTYPE" not in str(error):
-        raise error
 
 
 def _session_at(session: str) -> str:
