@@ -4,9 +4,12 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from querymill_shared.board import scripts
+from tests.simulation.mutations import MUTATIONS, Mutation, mutated
 from tests.simulation.page import row_of, seeds_of_night
 from tests.simulation.runs import Run, by_code, code_files, digest_of, joined
 
@@ -54,3 +57,11 @@ def test_the_code_is_the_product_and_what_runs_it_but_not_what_tells_of_it() -> 
 
 def test_twenty_nights_go_through_a_million_seeds() -> None:
     assert joined(seeds_of_night(50_000, day) for day in range(20_786, 20_806)) == [range(1_000_000)]
+
+
+@pytest.mark.parametrize("mutation", [each for each in MUTATIONS if each.script], ids=lambda each: each.name)
+def test_a_defect_can_be_put_into_its_script(mutation: Mutation) -> None:
+    """The nightly run would end at one whose script has changed."""
+    text = scripts._read(mutation.script)
+    with mutated(mutation):
+        assert scripts._read(mutation.script) != text
