@@ -12,6 +12,7 @@ import redis
 from querymill_shared.board import Board, ValkeyBoard, Verdict, exchanges, keys
 from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.connections import open_commands
+from querymill_shared.board.scripts import source
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.ingest import IngestReports
@@ -168,7 +169,7 @@ def test_the_key_of_a_dead_job_is_kept_as_long_as_the_job(
 
 
 #: What another program may write where a key says which job it belongs to.
-NO_JOB = ("", "x", "7 7 7", "no such job !", "9671b762 ! !")
+NO_JOB = ("", "x", "7 7 7", "no such job !", "9671b762 ! !", "9671b762 1234 ")
 
 
 @pytest.mark.parametrize("value", [None, *NO_JOB])
@@ -182,6 +183,23 @@ def test_a_key_that_another_program_wrote_over_leads_to_new_work(
     again, is_new = board.submit(asked, SubmitOptions(idempotency_key=KEY))
     assert is_new
     assert board.submit(asked, SubmitOptions(idempotency_key=KEY)) == (again, False)
+
+
+@pytest.mark.parametrize("expires_ms", [None, 3_600_000])
+@pytest.mark.parametrize("shard", keys.SHARDS[::5])
+def test_a_reservation_that_outlives_its_submitter_keeps_nobody_out(
+    board: ValkeyBoard, asked: JobRequest, server: redis.Redis, expires_ms: int | None, shard: str
+) -> None:
+    """Another program wrote it, or the server's clock stepped back by an hour."""
+    first, _ = board.submit(asked, SubmitOptions(idempotency_key=KEY))
+    (key,) = server.scan_iter("*:idem:*")
+    server.delete(*keys.of_job(first, "job"))
+    server.set(key, f"{shard}671b762 1234 !", px=expires_ms)
+    assert board.submit(asked, SubmitOptions(idempotency_key=KEY))[1]
+
+
+def test_the_scripts_know_how_long_a_reservation_may_last() -> None:
+    assert f"RESERVATION = {exchanges.RESERVATION_MS}\n" in source("reserve")
 
 
 def test_a_key_whose_job_another_program_wrote_over_leads_to_new_work(board: ValkeyBoard, asked: JobRequest) -> None:

@@ -16,6 +16,7 @@ from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.submit_options import SubmitOptions
 from tests.fixtures.boards import claimed, open_watched, watched
+from tests.fixtures.tallies import until
 
 EMBED: Final = EmbedTexts(collection="acme", texts=(TextToEmbed(id="1", text="a"),), into="table")
 LABELLED: Final = SubmitOptions(labels={"session": "42"})
@@ -245,15 +246,6 @@ def test_a_dead_worker_with_a_beat_of_the_far_future_is_noticed(board: ValkeyBoa
     assert lives.listening(board.workers())
 
 
-def test_a_reserved_idempotency_key_without_an_end_is_free_again(board: ValkeyBoard, server: redis.Redis) -> None:
-    options = SubmitOptions(idempotency_key="one")
-    first, _ = board.submit(question(1), options)
-    (key,) = server.scan_iter("qm:{?}:idem:*")
-    server.delete(*keys.of_job(first, "job"))
-    server.set(key, "abcdef 1234 !")
-    assert board.submit(question(1), options)[1]
-
-
 def test_collections_are_announced_again_after_their_record_was_replaced(
     board: ValkeyBoard, server: redis.Redis
 ) -> None:
@@ -297,16 +289,14 @@ def test_a_process_hears_the_ends_of_its_jobs_though_its_stream_was_replaced(
     waiting = [threading.Thread(target=wait_for, args=(jobs[0],))]
     waiting[0].start()
     try:
-        until = time.monotonic() + 10
-        while not (watchers := server.hget(key_of(jobs[0]), "watch")) and time.monotonic() < until:
-            time.sleep(0.05)
-        watcher = str(watchers).partition(":")[0]
+        until(lambda: server.hget(key_of(jobs[0]), "watch"), within_s=10)
+        watcher = str(server.hget(key_of(jobs[0]), "watch")).partition(":")[0]
         unused = keys.SHARDS[(keys.SHARDS.index(jobs[0][0]) + 1) % len(keys.SHARDS)]
         server.set(f"{keys.prefix(unused)}watch:{watcher}", "x")
         jobs[1] = board.submit(question(2))[0]
         waiting.append(threading.Thread(target=wait_for, args=(jobs[1],)))
         waiting[1].start()
-        time.sleep(2)
+        until(lambda: server.hget(key_of(jobs[1]), "watch"), within_s=10)
         for job_id in jobs:
             board.settle(job_id, Verdict("cancelled"))
         for thread in waiting:

@@ -1,17 +1,22 @@
 """Another program's writes over what the fleet knows of an account, and over cached vectors: they stop no call."""
 
+import re
 import time
 from collections.abc import Mapping
+from importlib import resources
 from typing import Any
 
 import numpy as np
 import pytest
+import redis
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import ACCOUNTS, ADDRESSES, CallOutcome
+from querymill_shared.counters import ACCOUNTS, ADDRESSES, CallOutcome, FleetCounters
 from querymill_workers.inference.account import Account, CircuitOpen, RateLimitHeaders
+from querymill_workers.inference.client import MAX_PAUSE_S
 from querymill_workers.jobs.deadline import Caller
 from tests.fakes.openai_server import OpenAIServer
+from tests.fixtures.clocks import stepped_server
 from tests.fixtures.inference import Provider
 
 FAR = "9e15"
@@ -166,3 +171,23 @@ def test_other_texts_are_found_beside_a_vector_that_was_written_over(
     client.execute_command(command, key, *rest)
     provider.embeddings().embed(["ships", "whales"], input_type="passage", caller=caller)
     assert [body["input"] for body in openai_server.seen("embeddings")] == [["ships"], ["whales"], ["ships"]]
+
+
+def test_a_server_that_is_full_keeps_the_list_of_accounts() -> None:
+    """It refuses to write there as well, but for another reason."""
+    with stepped_server() as server, redis.Redis.from_url(server.url) as client:
+        client.hset(ACCOUNTS, "another", "model")
+        client.config_set("maxmemory", 1)
+        account = Account(
+            client, provider="p", key="k", model="m", requests_per_minute=None, tokens_per_minute=None,
+            fleet_counters=FleetCounters(None),
+        )  # fmt: skip
+        with pytest.raises(redis.ResponseError):
+            account.reserve(lane=Lane.NORMAL, tokens=1, until=None)
+        assert list(client.hgetall(ACCOUNTS)) == [b"another"]
+
+
+def test_the_script_knows_the_longest_pause() -> None:
+    text = (resources.files("querymill_workers.inference") / "lua" / "places.lua").read_text(encoding="utf-8")
+    pause, _, _ = re.findall(r"PAUSE, OPEN, AHEAD = (\d+), (\d+), (\d+)", text)[0]
+    assert int(pause) == MAX_PAUSE_S * 1_000

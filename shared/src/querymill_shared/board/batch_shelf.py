@@ -1,7 +1,5 @@
 """Where a client that reaches the board keeps how far its ingestions are."""
 
-from contextlib import suppress
-
 import redis
 
 from querymill_shared.board.clock import read_clock
@@ -26,14 +24,20 @@ class BatchShelf:
 
     def keep(self, batch: str, about: KeptBatch) -> None:
         """Keep a batch; the first time, list it, too."""
-        known = None
-        with suppress(redis.ResponseError):  # another program wrote a key of another type
-            kept = self._client.get(batch_key(batch))
-            known = known_of(kept if isinstance(kept, str) else None)
+        known = known_of(self._kept(batch))
         at = read_clock(self._client) if known is None else known.began_at
         self._client.set(batch_key(batch), text_of(batch, about, began_at=at), ex=ttl_of(about))
         if known is None:
             self._list(batch, at)
+
+    def _kept(self, batch: str) -> str | None:
+        try:
+            kept = self._client.get(batch_key(batch))
+        except redis.ResponseError as error:
+            if not is_written_over(error):
+                raise
+            return None
+        return kept if isinstance(kept, str) else None
 
     def _list(self, batch: str, at: float) -> None:
         for _ in range(2):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import psycopg
 import pytest
@@ -30,11 +29,6 @@ def ports(request: pytest.FixtureRequest) -> Iterator[Ports]:
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield stored_in(pool, board=board)
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex[:12]}"
 
 
 def put(ports: Ports, collection: str, sessions: int) -> Store:

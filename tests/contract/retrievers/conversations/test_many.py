@@ -1,7 +1,6 @@
 """Sessions that are stored together are stored as if they had come alone: on the store in memory and on PostgreSQL."""
 
 from collections.abc import Iterator
-from uuid import uuid4
 
 import psycopg
 import pytest
@@ -28,11 +27,6 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield Store(PostgresConversations(pool), PostgresRanks(pool))
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
 
 
 def drafts() -> list[PreparedConversation]:

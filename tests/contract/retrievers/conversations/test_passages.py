@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from uuid import uuid4
 
 import psycopg
 import pytest
@@ -43,11 +42,6 @@ def served(world: World, pool: Pool) -> World:
     )  # fmt: skip
     world.ports = with_bodies(world.ports)
     return world
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
 
 
 def indexed(database: psycopg.Connection, collection: str) -> dict[str, Counter[str]]:

@@ -27,11 +27,6 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         yield Store(PostgresConversations(pool), PostgresRanks(pool))
 
 
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
-
-
 class Changes(RuleBasedStateMachine):
     """Sessions are added, edited, moved in time (imported late) and dropped, one or several before an update."""
 

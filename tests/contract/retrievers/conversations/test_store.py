@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -33,11 +32,6 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield Store(PostgresConversations(pool), PostgresRanks(pool))
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
 
 
 def referring(store: Store, collection: str) -> None:

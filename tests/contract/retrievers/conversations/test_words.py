@@ -67,11 +67,6 @@ def processes(world: World, database_url: str) -> Iterator[list[World]]:
         ]
 
 
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
-
-
 def update(collection: str, number: int) -> Extend:
     message = {"message_id": f"u{number}", "text": f"update{number} soup", "created_at": "2026-01-01T10:00:00Z"}
     return Extend.model_validate({

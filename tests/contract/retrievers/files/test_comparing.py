@@ -1,8 +1,7 @@
 """What a comparison leaves of unchanged files, whatever comes late or again: in memory and on PostgreSQL."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -15,20 +14,10 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.retrievers.files.ingest import store_files
 from querymill_workers.retrievers.files.ports import KIND
 from querymill_workers.versions.ports import Version
-from tests.fixtures.document_suite import ports_on, run
+from tests.fixtures.document_suite import run
 
 #: Accepted before every job of the board.
 OLD, OLDER = Version(2, "old"), Version(1, "older")
-
-
-@pytest.fixture(params=["memory", "postgres"])
-def ports(request: pytest.FixtureRequest) -> Iterator[Ports]:
-    yield from ports_on(request.param, request)
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
 
 
 def store(ports: Ports, collection: str, version: Version, **contents: str) -> Mapping[str, str]:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -50,11 +49,6 @@ def files(stores: tuple[Files, Vectors]) -> Files:
 @pytest.fixture
 def vectors(stores: tuple[Files, Vectors]) -> Vectors:
     return stores[1]
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
 
 
 def draft(path: str, content: str = "", *symbols: Symbol) -> PreparedFile:

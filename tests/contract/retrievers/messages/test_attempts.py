@@ -1,10 +1,5 @@
 """Writes of sessions that are repeated, since their worker died before the job ended: in memory and on PostgreSQL."""
 
-from collections.abc import Iterator
-from uuid import uuid4
-
-import pytest
-
 from querymill_shared.contracts.ingest import SessionExtension
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.messages.extend import extend_sessions
@@ -12,17 +7,6 @@ from querymill_workers.retrievers.messages.ingest import drop_session, store_ses
 from querymill_workers.retrievers.messages.ports import KIND, SPACES
 from querymill_workers.versions.ports import Version
 from tests.fixtures.chats import session
-from tests.fixtures.document_suite import ports_on
-
-
-@pytest.fixture(params=["memory", "postgres"])
-def ports(request: pytest.FixtureRequest) -> Iterator[Ports]:
-    yield from ports_on(request.param, request)
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
 
 
 def at(number: int) -> Version:

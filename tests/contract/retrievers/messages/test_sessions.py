@@ -1,7 +1,6 @@
 """What every store of sessions must do in their life: run on the one in memory and on PostgreSQL."""
 
 from collections.abc import Iterator, Sequence
-from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -33,11 +32,6 @@ def sessions(messages: Messages) -> Sessions:
         return messages.sessions
     assert isinstance(messages, PostgresMessages)
     return PostgresSessions(messages._pool)
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
 
 
 def found(messages: Messages, collection: str, *, model: str) -> list[str]:

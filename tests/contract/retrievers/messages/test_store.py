@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -45,11 +44,6 @@ def sessions(messages: Messages) -> Sessions:
 def stored(database_url: str) -> Iterator[PostgresMessages]:
     with open_pool(database_url, max_size=4) as pool:
         yield messages_in(pool)
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
 
 
 def of(collection: str, **fields: object) -> MessageFilter:

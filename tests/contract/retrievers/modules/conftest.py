@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -50,8 +49,3 @@ def modules(request: pytest.FixtureRequest) -> Iterator[Modules]:
 def mongo(request: pytest.FixtureRequest) -> Iterator[MongoModules]:
     with ExitStack() as opened:
         yield opened_store(request.param, request, opened)
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"

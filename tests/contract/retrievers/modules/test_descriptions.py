@@ -1,7 +1,6 @@
 """What every store of descriptions must do: in memory, and on PostgreSQL with pgvector."""
 
 from collections.abc import Iterator
-from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -43,11 +42,6 @@ def descriptions(stores: Stores) -> Descriptions:
 @pytest.fixture
 def vectors(stores: Stores) -> Vectors:
     return stores[1]
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
 
 
 def embed(vectors: Vectors, collection: str) -> None:

@@ -1,7 +1,6 @@
 """Both stores of reports, and a collection of its own for each test."""
 
 from collections.abc import Iterator
-from uuid import uuid4
 
 import pytest
 
@@ -16,8 +15,3 @@ def stores(request: pytest.FixtureRequest) -> Iterator[Stores]:
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         yield stores_in(pool)
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"

@@ -14,6 +14,7 @@ from typing import Any, assert_never
 
 import redis
 
+from querymill_shared.board.replies import is_written_over
 from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import (
@@ -186,7 +187,9 @@ class Account:
     def _list(self, place: str, said: str) -> None:
         try:
             self._client.hset(place, self.key, said)
-        except redis.ResponseError:  # another program wrote over it
+        except redis.ResponseError as error:
+            if not is_written_over(error):
+                raise
             self._client.delete(place)
             self._client.hset(place, self.key, said)
 
@@ -249,8 +252,10 @@ class Account:
             time.sleep(min(wait, CHECK_EVERY_S))
             try:
                 epoch: Any = self._client.hget(self.key, "epoch")
-            except redis.ResponseError:  # another program wrote over the account, and the next who asks begins it again
-                return False
+            except redis.ResponseError as error:
+                if not is_written_over(error):
+                    raise
+                return False  # the next who asks begins the account again
             if _epoch(epoch or b"0") != grant.epoch:
                 return False
         return True

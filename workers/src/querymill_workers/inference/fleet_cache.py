@@ -23,6 +23,7 @@ from redis.retry import Retry
 
 from querymill_shared.board.away import AWAY, BoardRefuses
 from querymill_shared.board.connections import open_commands
+from querymill_shared.board.replies import sound
 from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import JOINED, Lane
 from querymill_shared.counters import FleetCounters
@@ -160,7 +161,7 @@ class FleetCache:
             with self._client.pipeline(transaction=False) as pipe:
                 for key in keys:
                     pipe.get(key)
-                values: list[object] = pipe.execute(raise_on_error=False)  # one may be of another type
+                values = sound(pipe.execute(raise_on_error=False))
         except redis.RedisError as error:
             self._rest(error)
             return {}

@@ -87,11 +87,18 @@ local function is_there(job)
   return not read.err and read[1] and not read[2]
 end
 
+-- How long an idempotency key may be reserved, in ms, as in exchanges.py.
+local RESERVATION = 10000
+
 -- Return what an idempotency key says of the job that has it: its id and its fingerprint, with "!" as long as it may still be on
 -- its way to the board. Nothing, if another program wrote it.
 local function known_of(idempotency)
   local known = redis.pcall('GET', idempotency)
-  return type(known) == 'string' and string.match(known, '^%x+ [%x*]+ ?!?$')
+  if type(known) ~= 'string' then return nil end
+  if string.match(known, '^%x+ [%x*]+$') then return known end
+  -- After a step back of the server's clock, or if another program wrote it, a reservation would outlive its submitter.
+  local left = string.match(known, '^%x+ [%x*]+ !$') and redis.call('PTTL', idempotency)
+  return left and left >= 0 and left <= RESERVATION and known
 end
 
 local function is_final(state)
@@ -146,7 +153,7 @@ end
 local function tell_one(stream, type, body)
   local function add() return redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'type', type, 'body', body) end
   local event_id = add()
-  if event_id.err then  -- its type is wrong, or its ids are used up
+  if type_is_wrong(event_id) or (event_id.err and string.find(event_id.err, 'exhausted', 1, true)) then
     redis.call('DEL', stream)
     event_id = add()
   end

@@ -3,9 +3,6 @@
 -- KEYS idempotency
 -- ARGV job_id fingerprint reservation_ms void
 local known = known_of(KEYS[1])
--- After a step back of the server's clock, or if another program wrote it, a reservation would outlive its submitter.
-local left = redis.call('PTTL', KEYS[1])
-if known and string.sub(known, -1) == '!' and (left < 0 or left > tonumber(ARGV[3])) then known = false end
 -- The job of this value is known to be gone.
 if known and known ~= ARGV[4] then return known end
 redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. ARGV[2] .. ' !', 'PX', ARGV[3])
